@@ -1,0 +1,3 @@
+//! Placet's policy logic as pure functions: no clock, no randomness, no I/O.
+
+pub mod shell;

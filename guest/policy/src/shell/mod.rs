@@ -1,0 +1,1 @@
+//! From a shell command to its stages.

@@ -1,0 +1,1 @@
+//! Running an allowed command: the supervisor and its driver.

@@ -1,0 +1,9 @@
+//! The Placet host: everything around the policy component that has a side effect.
+//!
+//! The library is the durable shell around the component: it owns the log, the
+//! sessions, the transport and the processes that run what was allowed. It never
+//! interprets an approval kind, scope, mode or choice; see ARCHITECTURE.md.
+
+pub mod exec;
+pub mod limits;
+pub mod log;

@@ -1,0 +1,1 @@
+//! The durable record log behind an async trait.

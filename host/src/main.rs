@@ -1,0 +1,3 @@
+//! The `placet` binary.
+
+fn main() {}

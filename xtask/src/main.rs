@@ -1,0 +1,3 @@
+//! Everything a developer of Placet runs.
+
+fn main() {}
