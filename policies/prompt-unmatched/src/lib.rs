@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The approval mode `promptUnmatched` as a component.
+
+placet_modes::export_mode!(placet_modes::prompt_unmatched);

@@ -1,0 +1,461 @@
+//! Record bodies: what is stored, and how it is read and written.
+//!
+//! Formats are append-only. A body is UTF-8 JSON with its record's name in the
+//! member `record`; every format ever released stays readable, the newest is
+//! written. These types are apart from those of `wit/` on purpose: the contract
+//! may change its names, the log may not.
+
+use crate::menu::Choice;
+use crate::modes::Mode;
+use crate::types::{self, Header, Logged, PathClass, Refusal, TableRow, Waiter};
+use serde::{Deserialize, Serialize};
+
+/// The format number that this version writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// A record's body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(crate) enum Body {
+    SessionStarted {
+        mode: Mode,
+        seal: Option<Mode>,
+        workspace: Option<String>,
+        provider: Option<String>,
+        model: Option<String>,
+        client: String,
+        connection: String,
+    },
+    /// A host took the session over: its seal bounds the session from here on.
+    SessionLoaded {
+        seal: Option<Mode>,
+        client: String,
+        connection: String,
+    },
+    /// The host left in order.
+    SessionClosed {
+        reason: String,
+    },
+    ModeChanged {
+        mode: Mode,
+        command: String,
+        client: String,
+    },
+    TurnQueued {
+        turn: String,
+        command: String,
+        seal: Option<Mode>,
+        text: String,
+    },
+    TurnStarted {
+        turn: String,
+        command: String,
+        seal: Option<Mode>,
+    },
+    UserMessage {
+        item: String,
+        turn: String,
+        command: String,
+        text: String,
+    },
+    TurnStopRequested {
+        turn: String,
+        by: StopBy,
+    },
+    TurnCompleted {
+        turn: String,
+        terminal: Terminal,
+        reason: Option<String>,
+        error: Option<TurnError>,
+        duration_ms: u64,
+    },
+    ActionProposed {
+        action: Action,
+        facts: Facts,
+        last: bool,
+        verdict: Verdict,
+        /// The approval that the action waits for, or the one that settled it at once.
+        approval: Option<String>,
+        held: bool,
+    },
+    ApprovalOpened {
+        approval: String,
+        request: Request,
+        /// The approval that this one takes over from, after a restart.
+        predecessor: Option<String>,
+        /// The facts and verdict taken anew for a successor.
+        renewed: Option<Renewed>,
+    },
+    StageDecided {
+        approval: String,
+        item: String,
+        source_index: u32,
+        choice: String,
+        decision: String,
+        resolution: Resolution,
+        current: u32,
+        subject: Subject,
+        menu: Vec<Choice>,
+        command: String,
+        client: String,
+        connection: String,
+    },
+    ApprovalResolved {
+        approval: String,
+        item: String,
+        turn: String,
+        decision: String,
+        by: ResolvedBy,
+        why: String,
+        amendment: Option<Amendment>,
+        grant: Option<Grant>,
+        command: Option<String>,
+        client: Option<String>,
+        connection: Option<String>,
+        evidence: Vec<Stage>,
+    },
+    ExecutionStarted {
+        item: String,
+        turn: String,
+        /// Digest of the action and of the facts at release.
+        action: String,
+        facts: String,
+        /// The item as clients see it from now on, where that changes.
+        shown: Option<Item>,
+    },
+    ItemEnded {
+        turn: String,
+        item: Item,
+        /// A word of ours for why: `ran`, `denied`, `interrupted`, `notStarted`, `outcomeUnknown`, ...
+        cause: String,
+    },
+}
+
+/// Who asked a turn to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum StopBy {
+    Client,
+    Shutdown,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Terminal {
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+/// Why a turn failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TurnError {
+    pub(crate) kind: String,
+    pub(crate) message: String,
+    pub(crate) retryable: bool,
+}
+
+/// Who decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum ResolvedBy {
+    User,
+    Policy,
+}
+
+/// An action as it was proposed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Action {
+    pub(crate) profile: String,
+    pub(crate) turn: String,
+    pub(crate) item: String,
+    pub(crate) task: String,
+    pub(crate) call: String,
+    pub(crate) tool: String,
+    pub(crate) args: String,
+    pub(crate) declared_kind: Option<String>,
+    pub(crate) asked_for: bool,
+    pub(crate) confined: Option<String>,
+    pub(crate) folder: String,
+    /// Whether only the agent's process can still do the work.
+    pub(crate) agent_waits: bool,
+}
+
+/// What the host found for an action.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Facts {
+    pub(crate) paths: Vec<PathFact>,
+    pub(crate) environment: String,
+}
+
+/// What the host found at a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PathFact {
+    pub(crate) text: String,
+    pub(crate) base: String,
+    pub(crate) write: bool,
+    pub(crate) canonical: String,
+    pub(crate) exists: bool,
+    pub(crate) linked: bool,
+    pub(crate) class: String,
+}
+
+/// A verdict with what it was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Verdict {
+    pub(crate) decision: String,
+    pub(crate) row: String,
+    pub(crate) reason: String,
+    pub(crate) rule: Option<String>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) answer: Option<ModeAnswer>,
+    pub(crate) fault: Option<String>,
+}
+
+/// What a mode component answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ModeAnswer {
+    pub(crate) decision: String,
+    pub(crate) reason: String,
+}
+
+/// Facts and verdict of a successor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Renewed {
+    pub(crate) facts: Facts,
+    pub(crate) verdict: Verdict,
+}
+
+/// Everything of an approval's request that does not change while it is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Request {
+    pub(crate) turn: String,
+    pub(crate) task: String,
+    pub(crate) item: String,
+    pub(crate) call: String,
+    pub(crate) tool: String,
+    pub(crate) args: String,
+    pub(crate) subject: Subject,
+    pub(crate) current: u32,
+    pub(crate) menu: Vec<Choice>,
+    pub(crate) protected: bool,
+    pub(crate) agent_waits: bool,
+}
+
+/// What is being approved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(crate) enum Subject {
+    Shell {
+        command: String,
+        workspace: Option<String>,
+        stages: Vec<Stage>,
+    },
+    Tool {
+        tool: String,
+    },
+    /// A kind that this evaluator does not know, by the word that the agent used.
+    Unknown {
+        word: String,
+        tool: String,
+    },
+}
+
+/// One stage of a shell subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Stage {
+    pub(crate) argv: Vec<String>,
+    pub(crate) complete: bool,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) resolution: Resolution,
+}
+
+/// What has become of a stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub(crate) enum Resolution {
+    Unresolved,
+    KnownSafe,
+    PolicyAllow { diagnostic: String },
+    AllowOnce,
+}
+
+/// The rule that a decision made, as clients are told it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Amendment {
+    pub(crate) durability: String,
+    pub(crate) preview: String,
+}
+
+/// A session grant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Grant {
+    pub(crate) kind: String,
+    pub(crate) key: String,
+}
+
+/// A tool call as the view shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Item {
+    pub(crate) item: String,
+    pub(crate) revision: u32,
+    pub(crate) status: String,
+    pub(crate) tool: String,
+    pub(crate) call: String,
+    pub(crate) args: String,
+    pub(crate) approval: Option<String>,
+    pub(crate) output: Option<String>,
+    pub(crate) truncated: bool,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) failure_kind: Option<String>,
+    pub(crate) failure: Option<String>,
+}
+
+impl Body {
+    /// The record's kind, as headers show it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Body::SessionStarted { .. } => "sessionStarted",
+            Body::SessionLoaded { .. } => "sessionLoaded",
+            Body::SessionClosed { .. } => "sessionClosed",
+            Body::ModeChanged { .. } => "modeChanged",
+            Body::TurnQueued { .. } => "turnQueued",
+            Body::TurnStarted { .. } => "turnStarted",
+            Body::UserMessage { .. } => "userMessage",
+            Body::TurnStopRequested { .. } => "turnStopRequested",
+            Body::TurnCompleted { .. } => "turnCompleted",
+            Body::ActionProposed { .. } => "actionProposed",
+            Body::ApprovalOpened { .. } => "approvalOpened",
+            Body::StageDecided { .. } => "stageDecided",
+            Body::ApprovalResolved { .. } => "approvalResolved",
+            Body::ExecutionStarted { .. } => "executionStarted",
+            Body::ItemEnded { .. } => "itemEnded",
+        }
+    }
+
+    /// The bytes that are stored.
+    pub(crate) fn encode(&self) -> Result<Vec<u8>, Refusal> {
+        serde_json::to_vec(self)
+            .map_err(|error| Refusal::Unreadable(format!("a record could not be written: {error}")))
+    }
+}
+
+/// Reads a record's body; a body that was erased or cannot be read is a refusal that says so.
+pub(crate) fn decode(record: &Logged) -> Result<Body, Refusal> {
+    let Header { sequence, format, kind, .. } = &record.header;
+    if *format != FORMAT {
+        return Err(Refusal::Unreadable(format!(
+            "record {sequence} ({kind}) has format {format}; this version reads formats up to {FORMAT}"
+        )));
+    }
+    let Some(bytes) = &record.body else {
+        return Err(Refusal::Unreadable(format!(
+            "the body of record {sequence} ({kind}) was erased"
+        )));
+    };
+    let body: Body = serde_json::from_slice(bytes).map_err(|error| {
+        Refusal::Unreadable(format!("record {sequence} ({kind}) cannot be read: {error}"))
+    })?;
+    if body.kind() != kind {
+        return Err(Refusal::Unreadable(format!(
+            "record {sequence} is headed {kind} but holds {}",
+            body.kind()
+        )));
+    }
+    Ok(body)
+}
+
+/// A path class's word.
+pub(crate) fn class_word(class: PathClass) -> &'static str {
+    match class {
+        PathClass::Ordinary => "ordinary",
+        PathClass::Protected => "protected",
+        PathClass::Credential => "credential",
+        PathClass::PlacetOwn => "placetOwn",
+    }
+}
+
+/// A table row's word.
+pub(crate) fn row_word(row: TableRow) -> &'static str {
+    match row {
+        TableRow::OwnFiles => "ownFiles",
+        TableRow::DenyRule => "denyRule",
+        TableRow::Protected => "protected",
+        TableRow::UnknownKind => "unknownKind",
+        TableRow::AskRule => "askRule",
+        TableRow::Covered => "covered",
+        TableRow::AskedFor => "askedFor",
+        TableRow::Confined => "confined",
+        TableRow::Unconfined => "unconfined",
+    }
+}
+
+impl From<&types::Action> for Action {
+    fn from(action: &types::Action) -> Action {
+        Action {
+            profile: action.profile.clone(),
+            turn: action.turn_id.clone(),
+            item: action.item_id.clone(),
+            task: action.task_id.clone(),
+            call: action.call_id.clone(),
+            tool: action.tool_name.clone(),
+            args: action.raw_args.clone(),
+            declared_kind: action.declared_kind.clone(),
+            asked_for: action.asked_for,
+            confined: action.confined.clone(),
+            folder: action.working_folder.clone(),
+            agent_waits: action.waiter == Waiter::Agent,
+        }
+    }
+}
+
+impl From<&Action> for types::Action {
+    fn from(action: &Action) -> types::Action {
+        types::Action {
+            profile: action.profile.clone(),
+            turn_id: action.turn.clone(),
+            item_id: action.item.clone(),
+            task_id: action.task.clone(),
+            call_id: action.call.clone(),
+            tool_name: action.tool.clone(),
+            raw_args: action.args.clone(),
+            declared_kind: action.declared_kind.clone(),
+            asked_for: action.asked_for,
+            confined: action.confined.clone(),
+            working_folder: action.folder.clone(),
+            waiter: if action.agent_waits { Waiter::Agent } else { Waiter::Host },
+        }
+    }
+}
+
+impl From<&types::Facts> for Facts {
+    fn from(facts: &types::Facts) -> Facts {
+        let path = |fact: &types::PathFact| PathFact {
+            text: fact.query.text.clone(),
+            base: fact.query.base.clone(),
+            write: fact.query.write,
+            canonical: fact.canonical.clone(),
+            exists: fact.exists,
+            linked: fact.linked,
+            class: class_word(fact.class).to_owned(),
+        };
+        Facts {
+            paths: facts.paths.iter().map(path).collect(),
+            environment: facts.environment.clone(),
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! What decides an action: the decision table, tried from the top.
+//!
+//! Rules, grants and the table of known-safe commands decide first; the mode is
+//! asked only about what is left. Every row that allows names its reason, and
+//! there is no way out of the table without a row: no reason, no run.
+
+use crate::codec::{self, Resolution, Subject};
+use crate::grants;
+use crate::modes::{self, Mode};
+use crate::rules;
+use crate::safe;
+use crate::shell;
+use crate::state::State;
+use crate::subject::{self, Reading};
+use crate::types::{
+    Action, Answer, Context, Coverage, Decision, EffectWord, Explanation, Facts, PathClass,
+    StageVerdict, Summary, TableRow,
+};
+
+/// A verdict with everything that it rests on.
+pub(crate) struct Verdict {
+    pub(crate) decision: Decision,
+    pub(crate) row: TableRow,
+    pub(crate) reason: String,
+    pub(crate) rule: Option<String>,
+    /// What covers each stage; one entry for kinds without stages.
+    pub(crate) coverage: Vec<Coverage>,
+    /// The mode in force, after the seals.
+    pub(crate) mode: Option<Mode>,
+    pub(crate) answer: Option<Answer>,
+    pub(crate) fault: Option<String>,
+    /// Digest of the mode component that was asked.
+    pub(crate) asked: Option<String>,
+}
+
+/// A mode component, or what stands for one in a test.
+type Ask<'a, 'b> = &'a mut (dyn FnMut(&Summary) -> Result<Answer, String> + 'b);
+
+/// Decides an action.
+pub(crate) fn evaluate(
+    state: &State,
+    context: &Context,
+    action: &Action,
+    reading: &Reading,
+    facts: &Facts,
+    ask: Ask<'_, '_>,
+) -> Verdict {
+    let mode = state.mode_in_force();
+    match by_policy(state, context, action, reading, facts) {
+        Ok(verdict) => settle(verdict, mode),
+        Err(coverage) => by_mode(mode, context, action, reading, coverage, ask),
+    }
+}
+
+/// Decides an action by rules, grants and the safe table alone, as recovery
+/// does; what they leave open is asked about.
+pub(crate) fn without_mode(
+    state: &State,
+    context: &Context,
+    action: &Action,
+    reading: &Reading,
+    facts: &Facts,
+) -> Verdict {
+    by_policy(state, context, action, reading, facts).unwrap_or_else(|coverage| Verdict {
+        coverage,
+        ..row(
+            Decision::Ask,
+            if action.asked_for { TableRow::AskedFor } else { TableRow::Unconfined },
+            "it was pending when its host stopped, so a person is asked again".to_owned(),
+        )
+    })
+}
+
+fn row(decision: Decision, row: TableRow, reason: String) -> Verdict {
+    Verdict {
+        decision,
+        row,
+        reason,
+        rule: None,
+        coverage: Vec::new(),
+        mode: None,
+        answer: None,
+        fault: None,
+        asked: None,
+    }
+}
+
+/// Rows that want a person become a denial where nobody may be asked.
+fn settle(mut verdict: Verdict, mode: Option<Mode>) -> Verdict {
+    verdict.mode = mode;
+    if verdict.decision == Decision::Ask && matches!(mode, None | Some(Mode::DenyUnmatched)) {
+        verdict.decision = Decision::Deny;
+        verdict.reason = format!("{}, and {}", verdict.reason, never_asks(mode));
+    }
+    verdict
+}
+
+fn never_asks(mode: Option<Mode>) -> &'static str {
+    match mode {
+        None => "the seals of this session's hosts have no mode in common, so nobody may be asked",
+        Some(_) => "the mode denyUnmatched never asks",
+    }
+}
+
+/// The rows above the mode: a verdict, or what covers each stage where some is unmatched.
+fn by_policy(
+    state: &State,
+    context: &Context,
+    action: &Action,
+    reading: &Reading,
+    facts: &Facts,
+) -> Result<Verdict, Vec<Coverage>> {
+    if let Some(fact) = facts.paths.iter().find(|fact| fact.class == PathClass::PlacetOwn) {
+        let reason = format!(
+            "`{}` belongs to Placet itself, which no action may touch; leave it out",
+            fact.query.text
+        );
+        return Ok(row(Decision::Deny, TableRow::OwnFiles, reason));
+    }
+    if let Some((rule, what)) = ruled(context, reading, EffectWord::Deny) {
+        let said = rule.message.clone().unwrap_or_else(|| "use another way".to_owned());
+        let reason = format!("the rule {} denies {what}: {said}", rule.id);
+        return Ok(Verdict {
+            rule: Some(rule.id.clone()),
+            ..row(Decision::Deny, TableRow::DenyRule, reason)
+        });
+    }
+    if let Some(reason) = protected(action, reading, facts) {
+        return Ok(Verdict {
+            coverage: nothing_covered(reading),
+            ..row(Decision::Ask, TableRow::Protected, reason)
+        });
+    }
+    if let Subject::Unknown { word, .. } = &reading.subject {
+        let reason = format!("this version does not know actions of the kind `{word}`");
+        return Ok(row(Decision::Ask, TableRow::UnknownKind, reason));
+    }
+    if let Some((rule, what)) = ruled(context, reading, EffectWord::Ask) {
+        let reason = format!("the rule {} wants a person for {what}", rule.id);
+        return Ok(Verdict {
+            rule: Some(rule.id.clone()),
+            coverage: nothing_covered(reading),
+            ..row(Decision::Ask, TableRow::AskRule, reason)
+        });
+    }
+    let coverage = coverage(state, context, action, reading);
+    // A command without stages has nothing that could be covered: no reason, no run.
+    if coverage.is_empty() || coverage.contains(&Coverage::Unmatched) {
+        return Err(coverage);
+    }
+    let reason = format!("every stage is covered: {}", listed(&coverage));
+    Ok(Verdict { coverage, ..row(Decision::Allow, TableRow::Covered, reason) })
+}
+
+/// Where a person must see the action, no stage is covered by anything else.
+fn nothing_covered(reading: &Reading) -> Vec<Coverage> {
+    reading.stages.iter().map(|_| Coverage::Unmatched).collect()
+}
+
+fn ruled<'a>(
+    context: &'a Context,
+    reading: &Reading,
+    effect: EffectWord,
+) -> Option<(&'a crate::types::Rule, String)> {
+    match &reading.subject {
+        Subject::Shell { .. } => reading.stages.iter().find_map(|stage| {
+            rules::for_stage(&context.rules, effect, stage, &reading.bare)
+                .map(|rule| (rule, format!("`{}`", stage.argv.join(" "))))
+        }),
+        Subject::Tool { tool } => rules::for_tool(&context.rules, effect, tool)
+            .map(|rule| (rule, format!("the tool `{tool}`"))),
+        Subject::Unknown { word, .. } => rules::for_unknown(&context.rules, effect, word)
+            .map(|rule| (rule, format!("the kind `{word}`"))),
+    }
+}
+
+/// Why a person must see this for its paths, if one must. A path without a
+/// fact is unknown and treated as the worst that a person may still allow.
+fn protected(action: &Action, reading: &Reading, facts: &Facts) -> Option<String> {
+    let (queries, truncated) = subject::paths(action, reading);
+    if truncated {
+        return Some("it names more paths than can be checked".to_owned());
+    }
+    for query in queries {
+        let Some(fact) = facts.paths.iter().find(|fact| fact.query == query) else {
+            return Some(format!("the host could not tell what `{}` is", query.text));
+        };
+        match fact.class {
+            PathClass::Credential => {
+                return Some(format!("`{}` holds credentials", query.text));
+            }
+            PathClass::Protected if query.write => {
+                return Some(format!("`{}` is a protected file", query.text));
+            }
+            PathClass::Protected | PathClass::Ordinary | PathClass::PlacetOwn => {}
+        }
+    }
+    None
+}
+
+fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading) -> Vec<Coverage> {
+    let granted = grants::grant(&reading.subject, action).and_then(|wanted| {
+        let same = |held: &&crate::state::Grant| held.kind == wanted.kind && held.key == wanted.key;
+        state.grants.iter().find(same).map(|held| Coverage::Grant(held.approval.clone()))
+    });
+    match &reading.subject {
+        Subject::Shell { .. } => reading
+            .stages
+            .iter()
+            .map(|stage| match &granted {
+                Some(grant) => grant.clone(),
+                None => stage_coverage(context, stage, reading),
+            })
+            .collect(),
+        Subject::Tool { tool } => {
+            let ruled = rules::for_tool(&context.rules, EffectWord::Allow, tool)
+                .map(|rule| Coverage::Rule(rule.id.clone()));
+            vec![granted.or(ruled).unwrap_or(Coverage::Unmatched)]
+        }
+        Subject::Unknown { .. } => vec![Coverage::Unmatched],
+    }
+}
+
+fn stage_coverage(context: &Context, stage: &shell::Stage, reading: &Reading) -> Coverage {
+    if safe::known_safe(stage) {
+        return Coverage::KnownSafe;
+    }
+    match rules::for_stage(&context.rules, EffectWord::Allow, stage, &reading.bare) {
+        Some(rule) => Coverage::Rule(rule.id.clone()),
+        None => Coverage::Unmatched,
+    }
+}
+
+fn listed(coverage: &[Coverage]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for covered in coverage {
+        let word = match covered {
+            Coverage::Unmatched => "nothing".to_owned(),
+            Coverage::KnownSafe => "known to be safe".to_owned(),
+            Coverage::Rule(id) => format!("rule {id}"),
+            Coverage::Grant(approval) => format!("session grant of {approval}"),
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.join(", ")
+}
+
+fn by_mode(
+    mode: Option<Mode>,
+    context: &Context,
+    action: &Action,
+    reading: &Reading,
+    coverage: Vec<Coverage>,
+    ask: Ask<'_, '_>,
+) -> Verdict {
+    let table_row = if action.asked_for {
+        TableRow::AskedFor
+    } else if action.confined.is_some() {
+        TableRow::Confined
+    } else {
+        TableRow::Unconfined
+    };
+    let Some(mode) = mode else {
+        return Verdict {
+            coverage,
+            ..row(
+                Decision::Deny,
+                table_row,
+                format!("{}: {}", unmatched(reading), never_asks(None)),
+            )
+        };
+    };
+    let summary = Summary {
+        mode: mode.name().to_owned(),
+        subject_kind: kind(&reading.subject).to_owned(),
+        tool_name: action.tool_name.clone(),
+        asked_for: action.asked_for,
+        confined: action.confined.clone(),
+        unmatched: reading
+            .stages
+            .iter()
+            .zip(&coverage)
+            .filter(|(_, covered)| **covered == Coverage::Unmatched)
+            .map(|(stage, _)| stage.argv.clone())
+            .collect(),
+        now_ms: context.now_ms,
+    };
+    let asked = context
+        .modes
+        .iter()
+        .find(|component| component.name == mode.name())
+        .map(|component| component.digest.clone());
+    let mut verdict = match mode.clamp(ask(&summary), &summary) {
+        Ok(answer) => {
+            let what = unmatched_stage(reading, &coverage);
+            let reason = format!("{what}: {}", answer.reason);
+            Verdict { answer: Some(answer.clone()), ..row(answer.decision, table_row, reason) }
+        }
+        Err((answer, fault)) => Verdict {
+            answer,
+            ..row(Decision::Deny, table_row, format!("nothing may run on a fault: {fault}"))
+                .with_fault(fault)
+        },
+    };
+    verdict.mode = Some(mode);
+    verdict.coverage = coverage;
+    verdict.asked = asked;
+    verdict
+}
+
+fn unmatched(reading: &Reading) -> String {
+    match &reading.subject {
+        Subject::Shell { command, .. } => format!("`{command}` is not covered"),
+        Subject::Tool { tool } => format!("the tool `{tool}` is not covered"),
+        Subject::Unknown { word, .. } => format!("the kind `{word}` is not known"),
+    }
+}
+
+/// Names the first stage that nothing covers.
+fn unmatched_stage(reading: &Reading, coverage: &[Coverage]) -> String {
+    let stage = reading.stages.iter().zip(coverage).find(|(_, c)| **c == Coverage::Unmatched);
+    match stage {
+        Some((stage, _)) => format!("`{}` is not covered", stage.argv.join(" ")),
+        None => unmatched(reading),
+    }
+}
+
+/// The kind's word on the wire.
+pub(crate) fn kind(subject: &Subject) -> &str {
+    match subject {
+        Subject::Shell { .. } => "shell",
+        Subject::Tool { .. } => "tool",
+        Subject::Unknown { word, .. } => word,
+    }
+}
+
+/// Digest of what a decision rests on. That something exists now, or no longer,
+/// does not change whose path it is, so it is left out.
+pub(crate) fn facts_digest(facts: &codec::Facts) -> String {
+    let mut parts: Vec<Vec<u8>> = vec![facts.environment.clone().into_bytes()];
+    for fact in &facts.paths {
+        let codec::PathFact { text, base, write, canonical, linked, class, exists: _ } = fact;
+        let line = (text, base, write, canonical, linked, class);
+        parts.push(serde_json::to_vec(&line).unwrap_or_default());
+    }
+    let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+    crate::ids::digest(&parts)
+}
+
+impl Verdict {
+    fn with_fault(mut self, fault: String) -> Verdict {
+        self.fault = Some(fault);
+        self
+    }
+
+    /// The session grant that allowed the action, if one did.
+    pub(crate) fn granted_by(&self) -> Option<&str> {
+        if self.decision != Decision::Allow {
+            return None;
+        }
+        self.coverage.iter().find_map(|covered| match covered {
+            Coverage::Grant(approval) => Some(approval.as_str()),
+            Coverage::Unmatched | Coverage::KnownSafe | Coverage::Rule(_) => None,
+        })
+    }
+
+    /// What is left of each stage to decide.
+    pub(crate) fn resolutions(&self) -> Vec<Resolution> {
+        self.coverage
+            .iter()
+            .map(|covered| match covered {
+                Coverage::Unmatched => Resolution::Unresolved,
+                Coverage::KnownSafe => Resolution::KnownSafe,
+                Coverage::Rule(id) => Resolution::PolicyAllow { diagnostic: format!("rule {id}") },
+                Coverage::Grant(id) => {
+                    Resolution::PolicyAllow { diagnostic: format!("session grant of {id}") }
+                }
+            })
+            .collect()
+    }
+
+    /// The verdict for a person.
+    pub(crate) fn explain(self, reading: &Reading) -> Explanation {
+        let none = Coverage::Unmatched;
+        let stages = reading
+            .stages
+            .iter()
+            .enumerate()
+            .map(|(index, stage)| StageVerdict {
+                argv: stage.argv.clone(),
+                complete: stage.complete,
+                start: stage.start,
+                end: stage.end,
+                coverage: self.coverage.get(index).unwrap_or(&none).clone(),
+            })
+            .collect();
+        Explanation {
+            decision: self.decision,
+            row: self.row,
+            reason: self.reason,
+            kind: kind(&reading.subject).to_owned(),
+            rule: self.rule,
+            stages,
+            mode: self.mode.map(|mode| mode.name().to_owned()),
+            answer: self.answer,
+            fault: self.fault,
+        }
+    }
+
+    /// The verdict as it is stored.
+    pub(crate) fn stored(&self) -> codec::Verdict {
+        codec::Verdict {
+            decision: modes::word(self.decision).to_owned(),
+            row: codec::row_word(self.row).to_owned(),
+            reason: self.reason.clone(),
+            rule: self.rule.clone(),
+            mode: self.mode,
+            answer: self.answer.as_ref().map(|answer| codec::ModeAnswer {
+                decision: modes::word(answer.decision).to_owned(),
+                reason: answer.reason.clone(),
+            }),
+            fault: self.fault.clone(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Recovery when a session is loaded: nothing that was pending keeps its old
+//! identity, nothing that was given before the stop is used again by itself.
+//!
+//! Pending approvals close and their successors open; what today's rules and
+//! grants settle is settled by a record of its own that names them, never by
+//! the mode. Decided but not started work is cancelled, started but not ended
+//! work is never run again. A function of the state and of today's facts only,
+//! in one batch: cut short and done again it comes out the same.
+
+use crate::codec::{Body, Renewed, ResolvedBy, Terminal, TurnError};
+use crate::evaluate;
+use crate::ids;
+use crate::modes::Mode;
+use crate::state::{Approval, Item, Phase};
+use crate::step::{self, Draft, Stop, misuse};
+use crate::subject;
+use crate::types::{
+    Action, Answer, Context, Decision, Mark, Need, Recovery, Reply, Summary, Supply,
+};
+
+pub(crate) fn recover<'a>(
+    state: &[u8],
+    context: &'a Context,
+    recovery: &'a Recovery,
+    supplied: &'a [Supply],
+    ask: &'a mut (dyn FnMut(&Summary) -> Result<Answer, String> + 'a),
+) -> Result<Reply, Stop> {
+    let mut draft = Draft::new(Some(state), context, supplied, ask)?;
+    gather(&draft)?;
+    let caller = &recovery.caller;
+    draft.push(
+        &Body::SessionLoaded {
+            seal: Mode::parse(&caller.seal),
+            client: caller.client.clone(),
+            connection: caller.connection.clone(),
+        },
+        Vec::new(),
+    )?;
+    let mut lost = false;
+    for item in draft.state()?.items.clone() {
+        match item.phase {
+            Phase::Waiting => reopen(&mut draft, &item)?,
+            Phase::Proposed | Phase::Decided => {
+                let why = "its host stopped before it started; propose it again";
+                let kind = Some("notStarted");
+                step::ended_item(&mut draft, &item.id, "cancelled", "notStarted", kind, Some(why))?;
+            }
+            Phase::Running => {
+                lost = true;
+                let why = "its host stopped while it ran, so its outcome is unknown; \
+                           it is not run again";
+                let kind = Some("outcomeUnknown");
+                step::ended_item(
+                    &mut draft,
+                    &item.id,
+                    "failed",
+                    "outcomeUnknown",
+                    kind,
+                    Some(why),
+                )?;
+            }
+        }
+    }
+    close_orphaned_turn(&mut draft, lost)?;
+    step::begin_next_turn(&mut draft)?;
+    draft.done()
+}
+
+/// Asks for everything at once that recovery will read.
+fn gather(draft: &Draft<'_>) -> Result<(), Stop> {
+    let mut needs: Vec<Need> = Vec::new();
+    let mut missing = |found: Result<(), Stop>| match found {
+        Ok(()) => Ok(()),
+        Err(Stop::Needs(more)) => {
+            needs.extend(more);
+            Ok(())
+        }
+        Err(refused) => Err(refused),
+    };
+    let state = draft.state()?;
+    for item in &state.items {
+        missing(draft.record(item.sequence).map(drop))?;
+    }
+    for open in &state.approvals {
+        missing(draft.record(open.sequence).map(drop))?;
+    }
+    if let Some(next) = state.queued.first() {
+        missing(draft.record(next.sequence).map(drop))?;
+    }
+    if needs.is_empty() { Ok(()) } else { Err(Stop::Needs(needs)) }
+}
+
+fn reopen(draft: &mut Draft<'_>, item: &Item) -> Result<(), Stop> {
+    let open = draft.state()?.approvals.iter().find(|open| open.item == item.id).cloned();
+    let open = open.ok_or_else(|| misuse(format!("the item {} waits for nothing", item.id)))?;
+    if open.agent_waits {
+        step::resolve(draft, &open, "abort", ResolvedBy::User, "agentGone", None)?;
+        let why = "the agent that asked is gone; it may ask again";
+        let kind = Some("agentGone");
+        return step::ended_item(draft, &item.id, "cancelled", "agentGone", kind, Some(why));
+    }
+    let action = draft.action(item.sequence)?;
+    let facts = draft.facts(&action)?;
+    step::resolve(draft, &open, "abort", ResolvedBy::User, "hostRestarted", None)?;
+    let reading = subject::subject(&action);
+    let verdict = evaluate::without_mode(draft.state()?, draft.context, &action, &reading, facts);
+    let approval = ids::successor(&open.id);
+    let request = step::request(draft.state()?, &action, reading, &verdict);
+    draft.push(
+        &Body::ApprovalOpened {
+            approval: approval.clone(),
+            request,
+            predecessor: Some(open.id.clone()),
+            renewed: Some(Renewed { facts: facts.into(), verdict: verdict.stored() }),
+        },
+        vec![Mark::Opens(approval.clone()), Mark::View],
+    )?;
+    let successor = draft.state()?.approval(&approval).cloned();
+    let successor = successor.ok_or_else(|| misuse("the successor is gone"))?;
+    settle(draft, &successor, &action, verdict.decision, &verdict.reason)
+}
+
+/// Settles a successor by today's policy, or asks.
+fn settle(
+    draft: &mut Draft<'_>,
+    successor: &Approval,
+    action: &Action,
+    decision: Decision,
+    reason: &str,
+) -> Result<(), Stop> {
+    match decision {
+        Decision::Ask => step::ask(draft, &successor.id),
+        Decision::Allow => {
+            step::resolve(draft, successor, "approved", ResolvedBy::Policy, reason, None)?;
+            step::allowed_at_once(draft, action);
+            Ok(())
+        }
+        Decision::Deny => {
+            step::resolve(draft, successor, "denied", ResolvedBy::Policy, reason, None)?;
+            let kind = Some("approvalDenied");
+            step::ended_item(draft, &successor.item, "rejected", "denied", kind, Some(reason))
+        }
+    }
+}
+
+/// A turn without open items has nobody left to go on with it.
+fn close_orphaned_turn(draft: &mut Draft<'_>, lost: bool) -> Result<(), Stop> {
+    let state = draft.state()?;
+    let Some(turn) = state.turn.clone().filter(|_| state.items.is_empty()) else {
+        return Ok(());
+    };
+    let (terminal, error) = if lost {
+        let error = TurnError {
+            kind: "outcomeUnknown".to_owned(),
+            message: "the host stopped while a command ran".to_owned(),
+            retryable: false,
+        };
+        (Terminal::Failed, Some(error))
+    } else {
+        (Terminal::Cancelled, None)
+    };
+    let reason = Some("the host stopped before the turn ended".to_owned());
+    step::complete_turn(draft, &turn.id, terminal, reason, error)
+}

@@ -1,0 +1,176 @@
+//! The state of a session: open work only, as a value.
+//!
+//! No items that ended, no ledger, no payload text: what a step needs of the
+//! past it asks the host for by sequence.
+
+use crate::codec::{Resolution, Terminal};
+use crate::modes::Mode;
+use crate::types::Refusal;
+use serde::{Deserialize, Serialize};
+
+/// The format number of encoded states; a snapshot of another one is folded anew.
+pub(crate) const FORMAT: u32 = 1;
+
+/// Everything about a session that a later step depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct State {
+    pub(crate) format: u32,
+    /// The last record folded in.
+    pub(crate) head: u64,
+    pub(crate) created_ms: u64,
+    pub(crate) updated_ms: u64,
+    pub(crate) workspace: Option<String>,
+    pub(crate) provider: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) mode: Mode,
+    pub(crate) source: Source,
+    /// The command that selected the mode, if one did.
+    pub(crate) selected_by: Option<String>,
+    /// The session's seal; none when the seals of its hosts have no mode in common.
+    pub(crate) seal: Option<Mode>,
+    pub(crate) turn_count: u64,
+    pub(crate) turn: Option<Turn>,
+    pub(crate) queued: Vec<Queued>,
+    pub(crate) items: Vec<Item>,
+    pub(crate) approvals: Vec<Approval>,
+    pub(crate) grants: Vec<Grant>,
+    pub(crate) last_turn: Option<LastTurn>,
+}
+
+/// Where the mode came from, in the wire's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Source {
+    Startup,
+    Replay,
+    ApprovalReconfigure,
+}
+
+/// The turn that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Turn {
+    pub(crate) id: String,
+    pub(crate) command: String,
+    /// The seal of the connection that started it.
+    pub(crate) seal: Option<Mode>,
+    pub(crate) started_ms: u64,
+    /// The agent has nothing more for it: it ends with its last item.
+    pub(crate) finished: bool,
+    pub(crate) stopping: bool,
+}
+
+/// A turn that waits for the running one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Queued {
+    pub(crate) id: String,
+    pub(crate) command: String,
+    pub(crate) seal: Option<Mode>,
+    /// The record that holds its text.
+    pub(crate) sequence: u64,
+}
+
+/// A tool call that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Item {
+    pub(crate) id: String,
+    pub(crate) turn: String,
+    pub(crate) revision: u32,
+    /// The record that holds the action.
+    pub(crate) sequence: u64,
+    /// Digest of the facts that the decision rests on.
+    pub(crate) facts: String,
+    pub(crate) approval: Option<String>,
+    pub(crate) held: bool,
+    pub(crate) phase: Phase,
+}
+
+/// How far a tool call has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Phase {
+    /// Proposed; its verdict follows in the same batch.
+    Proposed,
+    /// A person is asked.
+    Waiting,
+    /// Allowed, not yet started.
+    Decided,
+    /// Started, not yet ended.
+    Running,
+}
+
+/// An approval that is pending.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Approval {
+    pub(crate) id: String,
+    pub(crate) item: String,
+    pub(crate) turn: String,
+    /// The opening record: it holds the request and the menu.
+    pub(crate) sequence: u64,
+    /// What has become of each stage; empty for kinds without stages.
+    pub(crate) stages: Vec<Resolution>,
+    pub(crate) current: u32,
+    pub(crate) protected: bool,
+    pub(crate) agent_waits: bool,
+}
+
+/// A session grant, by the digest of what it covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Grant {
+    /// The approval that gave it.
+    pub(crate) approval: String,
+    pub(crate) kind: String,
+    pub(crate) key: String,
+}
+
+/// How the last turn ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LastTurn {
+    pub(crate) id: String,
+    pub(crate) terminal: Terminal,
+    pub(crate) reason: Option<String>,
+}
+
+impl State {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        // A plain struct of strings and integers cannot fail to serialize.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<State, Refusal> {
+        let state: State = serde_json::from_slice(bytes)
+            .map_err(|error| Refusal::Unreadable(format!("the state cannot be read: {error}")))?;
+        if state.format == FORMAT {
+            Ok(state)
+        } else {
+            Err(Refusal::Unreadable(format!(
+                "the state has format {}; this version reads format {FORMAT}",
+                state.format
+            )))
+        }
+    }
+
+    /// The mode in force for the running turn: the lower of the held mode, the
+    /// session's seal and the seal of the connection that started the turn.
+    pub(crate) fn mode_in_force(&self) -> Option<Mode> {
+        let sealed = Mode::meet(Some(self.mode), self.seal);
+        match &self.turn {
+            Some(turn) => Mode::meet(sealed, turn.seal),
+            None => sealed,
+        }
+    }
+
+    pub(crate) fn approval(&self, id: &str) -> Option<&Approval> {
+        self.approvals.iter().find(|approval| approval.id == id)
+    }
+
+    pub(crate) fn item(&self, id: &str) -> Option<&Item> {
+        self.items.iter().find(|item| item.id == id)
+    }
+}

@@ -1,0 +1,306 @@
+//! Actions: proposed and judged, released, ended.
+
+use super::{Draft, Stop, begin_next_turn, complete_turn, misuse};
+use crate::codec::{self, Body, Item, Request, ResolvedBy, Stage, Subject, Terminal};
+use crate::describe;
+use crate::evaluate::{self, Verdict, facts_digest};
+use crate::fold::first_unresolved;
+use crate::ids;
+use crate::limits;
+use crate::menu;
+use crate::state::{self, Phase};
+use crate::subject::{self, Reading};
+use crate::types::{
+    Action, Decision, Effect, EndStatus, Execution, ExecutionEnd, Mark, Proposal, Release,
+    TableRow, Waiter,
+};
+
+pub(super) fn propose(draft: &mut Draft<'_>, proposal: &Proposal) -> Result<(), Stop> {
+    let Proposal { action, facts, last } = proposal;
+    let state = draft.state()?.clone();
+    match &state.turn {
+        Some(turn) if turn.id == action.turn_id && !turn.stopping => {}
+        _ => return Err(misuse(format!("the turn {} takes no actions", action.turn_id))),
+    }
+    let open = u64::try_from(state.approvals.len()).unwrap_or(u64::MAX);
+    let reading = subject::subject(action);
+    let verdict =
+        evaluate::evaluate(&state, draft.context, action, &reading, facts, &mut *draft.ask);
+    if verdict.decision == Decision::Ask && open >= limits::OPEN_APPROVALS_MAX {
+        return Err(misuse(format!("{open} approvals are open already")));
+    }
+    let grant = verdict.granted_by().map(str::to_owned);
+    let approval = (verdict.decision == Decision::Ask || grant.is_some()).then(|| draft.fresh_id());
+    draft.asked = verdict.asked.clone();
+    draft.push(
+        &Body::ActionProposed {
+            action: action.into(),
+            facts: facts.into(),
+            last: *last,
+            verdict: verdict.stored(),
+            approval: approval.clone(),
+            held: verdict.decision == Decision::Ask,
+        },
+        vec![Mark::View],
+    )?;
+    match (verdict.decision, approval) {
+        (Decision::Ask, Some(approval)) => {
+            open_approval(draft, &approval, action, reading, &verdict)
+        }
+        (Decision::Allow, approval) => {
+            if let (Some(approval), Some(grant)) = (approval, grant) {
+                settled_by_grant(draft, &approval, &grant, action, &reading, &verdict)?;
+            }
+            start(draft, action, None)
+        }
+        (Decision::Deny, _) | (Decision::Ask, None) => {
+            let reason = verdict.reason.as_str();
+            let kind = Some("approvalDenied");
+            ended_item(draft, &action.item_id, "rejected", "denied", kind, Some(reason))?;
+            close_turn(draft, &action.turn_id)
+        }
+    }
+}
+
+fn open_approval(
+    draft: &mut Draft<'_>,
+    approval: &str,
+    action: &Action,
+    reading: Reading,
+    verdict: &Verdict,
+) -> Result<(), Stop> {
+    let request = request(draft.state()?, action, reading, verdict);
+    draft.push(
+        &Body::ApprovalOpened {
+            approval: approval.to_owned(),
+            request,
+            predecessor: None,
+            renewed: None,
+        },
+        vec![Mark::Opens(approval.to_owned()), Mark::View],
+    )?;
+    ask(draft, approval)
+}
+
+/// Everything of a request that does not change while it is open.
+pub(crate) fn request(
+    state: &state::State,
+    action: &Action,
+    reading: Reading,
+    verdict: &Verdict,
+) -> Request {
+    let mut subject = reading.subject;
+    let mut current = 0;
+    if let Subject::Shell { stages, workspace, .. } = &mut subject {
+        workspace.clone_from(&state.workspace);
+        let resolutions = verdict.resolutions();
+        for (stage, resolution) in stages.iter_mut().zip(&resolutions) {
+            stage.resolution = resolution.clone();
+        }
+        current = first_unresolved(&resolutions).unwrap_or(0);
+    }
+    let protected = verdict.row == TableRow::Protected;
+    let menu = menu::menu(&subject, &action.working_folder, protected);
+    Request {
+        turn: action.turn_id.clone(),
+        task: action.task_id.clone(),
+        item: action.item_id.clone(),
+        call: action.call_id.clone(),
+        tool: action.tool_name.clone(),
+        args: action.raw_args.clone(),
+        subject,
+        current,
+        menu,
+        protected,
+        agent_waits: action.waiter == Waiter::Agent,
+    }
+}
+
+/// Asks every subscribed connection about an approval that was just opened.
+pub(crate) fn ask(draft: &mut Draft<'_>, approval: &str) -> Result<(), Stop> {
+    let open = draft.state()?.approval(approval).cloned();
+    let open = open.ok_or_else(|| misuse("the approval is gone"))?;
+    let record = draft.drafted(open.sequence)?;
+    let asked = describe::presented(&draft.context.session_id, &open, record)?;
+    draft.effects.push(Effect::Ask(asked));
+    Ok(())
+}
+
+/// An action that a session grant covers still gets its terminal record.
+fn settled_by_grant(
+    draft: &mut Draft<'_>,
+    approval: &str,
+    grant: &str,
+    action: &Action,
+    reading: &Reading,
+    verdict: &Verdict,
+) -> Result<(), Stop> {
+    let evidence = match &reading.subject {
+        Subject::Shell { stages, .. } => {
+            let now = verdict.resolutions();
+            let stage = |(stage, resolution): (&Stage, codec::Resolution)| Stage {
+                resolution,
+                ..stage.clone()
+            };
+            stages.iter().zip(now).map(stage).collect()
+        }
+        Subject::Tool { .. } | Subject::Unknown { .. } => Vec::new(),
+    };
+    draft.push(
+        &Body::ApprovalResolved {
+            approval: approval.to_owned(),
+            item: action.item_id.clone(),
+            turn: action.turn_id.clone(),
+            decision: "approvedForSession".to_owned(),
+            by: ResolvedBy::Policy,
+            why: format!("session grant of {grant}"),
+            amendment: None,
+            grant: None,
+            command: None,
+            client: None,
+            connection: None,
+            evidence,
+        },
+        vec![Mark::Closes(approval.to_owned()), Mark::View],
+    )?;
+    Ok(())
+}
+
+/// What today's policy allows at recovery starts like any decided work.
+pub(crate) fn allowed_at_once(draft: &mut Draft<'_>, action: &Action) {
+    draft.effects.push(Effect::Prepare(action.clone()));
+}
+
+/// Records that an execution starts; durable before its first effect.
+fn start(draft: &mut Draft<'_>, action: &Action, shown: Option<Item>) -> Result<(), Stop> {
+    let facts = draft.state()?.item(&action.item_id).map(|item| item.facts.clone());
+    let stored = codec::Action::from(action);
+    let mut marks = vec![Mark::Starts(action.item_id.clone())];
+    if shown.is_some() {
+        marks.push(Mark::View);
+    }
+    draft.push(
+        &Body::ExecutionStarted {
+            item: action.item_id.clone(),
+            turn: action.turn_id.clone(),
+            action: action_digest(&stored),
+            facts: facts.unwrap_or_default(),
+            shown,
+        },
+        marks,
+    )?;
+    draft
+        .effects
+        .push(Effect::Run(Execution { item_id: action.item_id.clone(), action: action.clone() }));
+    Ok(())
+}
+
+fn action_digest(action: &codec::Action) -> String {
+    ids::digest(&[&serde_json::to_vec(action).unwrap_or_default()])
+}
+
+/// Starts decided work, if what was decided is still what would start.
+pub(super) fn release(draft: &mut Draft<'_>, release: &Release) -> Result<(), Stop> {
+    let item = draft.state()?.item(&release.item_id).cloned();
+    let item = item.ok_or_else(|| misuse(format!("the item {} is not open", release.item_id)))?;
+    if item.phase != Phase::Decided {
+        return Err(misuse(format!("the item {} was not decided", item.id)));
+    }
+    let action = draft.action(item.sequence)?;
+    if facts_digest(&(&release.facts).into()) != item.facts {
+        let why = "what it would touch changed after it was decided, so it did not run; \
+                   propose it again";
+        let kind = Some("changedSinceDecision");
+        ended_item(draft, &item.id, "failed", "changed", kind, Some(why))?;
+        return close_turn(draft, &item.turn);
+    }
+    let mut shown = Item::started(&(&action).into(), item.approval.clone());
+    shown.revision = item.revision.saturating_add(1);
+    start(draft, &action, item.held.then_some(shown))
+}
+
+pub(super) fn ended(draft: &mut Draft<'_>, end: &ExecutionEnd) -> Result<(), Stop> {
+    let state = draft.state()?;
+    let item = state.item(&end.item_id).cloned();
+    let item = item.ok_or_else(|| misuse(format!("the item {} is not open", end.item_id)))?;
+    if item.phase != Phase::Running {
+        return Err(misuse(format!("the item {} does not run", item.id)));
+    }
+    let stopping = state.turn.as_ref().is_some_and(|turn| turn.stopping);
+    let status = match end.status {
+        _ if stopping => "cancelled",
+        EndStatus::Completed => "completed",
+        EndStatus::Failed => "failed",
+        EndStatus::Cancelled => "cancelled",
+    };
+    let mut shown = shown(draft, &item)?;
+    shown.status = status.to_owned();
+    shown.output = Some(end.output.clone());
+    shown.truncated = end.truncated;
+    shown.exit_code = end.exit_code;
+    shown.failure.clone_from(&end.failure);
+    shown.failure_kind = end.failure.as_ref().map(|_| "executionFailed".to_owned());
+    record_end(draft, &item, shown, "ran")?;
+    close_turn(draft, &item.turn)
+}
+
+/// The item as it ends: the action's own words with the next revision.
+fn shown(draft: &Draft<'_>, item: &state::Item) -> Result<Item, Stop> {
+    let mut shown = Item::started(&(&draft.action(item.sequence)?).into(), item.approval.clone());
+    shown.revision = item.revision.saturating_add(1);
+    Ok(shown)
+}
+
+fn record_end(
+    draft: &mut Draft<'_>,
+    item: &state::Item,
+    shown: Item,
+    cause: &str,
+) -> Result<(), Stop> {
+    let mut marks = vec![Mark::View];
+    if item.phase == Phase::Running {
+        marks.push(Mark::Ends(item.id.clone()));
+    }
+    draft.push(
+        &Body::ItemEnded { turn: item.turn.clone(), item: shown, cause: cause.to_owned() },
+        marks,
+    )?;
+    draft.effects.push(Effect::Settled(item.id.clone()));
+    Ok(())
+}
+
+/// Ends an item that did not run to its end.
+pub(crate) fn ended_item(
+    draft: &mut Draft<'_>,
+    id: &str,
+    status: &str,
+    cause: &str,
+    kind: Option<&str>,
+    failure: Option<&str>,
+) -> Result<(), Stop> {
+    let item = draft.state()?.item(id).cloned();
+    let item = item.ok_or_else(|| misuse(format!("the item {id} is not open")))?;
+    let mut shown = shown(draft, &item)?;
+    shown.status = status.to_owned();
+    shown.failure_kind = kind.map(str::to_owned);
+    shown.failure = failure.map(str::to_owned);
+    record_end(draft, &item, shown, cause)
+}
+
+/// Ends the turn with its last item, and begins the next one.
+pub(crate) fn close_turn(draft: &mut Draft<'_>, turn: &str) -> Result<(), Stop> {
+    let state = draft.state()?;
+    let Some(running) = state.turn.clone().filter(|running| running.id == turn) else {
+        return Ok(());
+    };
+    if !state.items.is_empty() || !running.finished {
+        return Ok(());
+    }
+    if running.stopping {
+        let reason = Some("interrupted".to_owned());
+        complete_turn(draft, turn, Terminal::Cancelled, reason, None)?;
+    } else {
+        complete_turn(draft, turn, Terminal::Completed, None, None)?;
+    }
+    begin_next_turn(draft)
+}
