@@ -5,3 +5,32 @@
 
 /// Largest batch of one session's records (headers and bodies) that an append accepts.
 pub const BATCH_BYTES_MAX: usize = 768 * 1024;
+
+/// Largest command that bash can be given as one argument (the kernel's limit on a string, less its end).
+pub const EXEC_COMMAND_BYTES_MAX: usize = 128 * 1024 - 1;
+/// Largest environment of a command, names and values together.
+pub const EXEC_ENVIRONMENT_BYTES_MAX: usize = 1024 * 1024;
+/// Largest job as sent to a supervisor; JSON can write a byte of the above with six.
+pub const EXEC_JOB_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Most output text that is kept of a command, and that its deltas carry together.
+pub const EXEC_OUTPUT_BYTES_MAX: usize = 64 * 1024;
+/// Largest output delta.
+pub const EXEC_DELTA_BYTES_MAX: usize = 8 * 1024;
+/// Output deltas that wait for a reader before the rest is joined to fewer, larger ones.
+pub const EXEC_DELTAS_QUEUED_MAX: usize = 16;
+/// How much output is read at a time.
+pub const EXEC_READ_BYTES: usize = 64 * 1024;
+/// Largest report of a supervisor.
+pub const EXEC_REPORT_BYTES_MAX: usize = 64 * 1024;
+/// Time between SIGTERM and SIGKILL when a command is interrupted.
+pub const EXEC_INTERRUPT_GRACE_MS: u64 = 400;
+/// The same for what a command that ended by itself left in the background.
+pub const EXEC_BACKGROUND_GRACE_MS: u64 = 100;
+/// How long a supervisor goes on with SIGKILL before it reports what it cannot end.
+pub const EXEC_KILL_MS_MAX: u64 = 3_000;
+/// How often a supervisor collects the ended processes that it adopted.
+pub const EXEC_REAP_INTERVAL_MS: u64 = 500;
+/// How long the host waits for a supervisor after an interrupt before it ends everything itself.
+pub const EXEC_INTERRUPT_ANSWER_MS_MAX: u64 = EXEC_INTERRUPT_GRACE_MS + EXEC_KILL_MS_MAX + 1_000;
+/// How long output is read after the supervisor's report, should someone hold the pipe open.
+pub const EXEC_DRAIN_MS_MAX: u64 = 500;
