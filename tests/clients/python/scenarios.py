@@ -1,0 +1,16 @@
+"""Every case of this folder, registered by importing the modules that hold them."""
+
+from __future__ import annotations
+
+import cases_crash  # noqa: F401
+import cases_errors  # noqa: F401
+import cases_frames  # noqa: F401
+import cases_hosts  # noqa: F401
+import cases_input  # noqa: F401
+import cases_mode  # noqa: F401
+import cases_official  # noqa: F401
+import cases_replay  # noqa: F401
+import cases_view  # noqa: F401
+from harness import CASES
+
+__all__ = ["CASES"]
