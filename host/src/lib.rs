@@ -4,6 +4,7 @@
 //! sessions, the transport and the processes that run what was allowed. It never
 //! interprets an approval kind, scope, mode or choice; see ARCHITECTURE.md.
 
+pub mod engine;
 pub mod exec;
 pub mod limits;
 pub mod log;

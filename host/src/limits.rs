@@ -34,3 +34,36 @@ pub const EXEC_REAP_INTERVAL_MS: u64 = 500;
 pub const EXEC_INTERRUPT_ANSWER_MS_MAX: u64 = EXEC_INTERRUPT_GRACE_MS + EXEC_KILL_MS_MAX + 1_000;
 /// How long output is read after the supervisor's report, should someone hold the pipe open.
 pub const EXEC_DRAIN_MS_MAX: u64 = 500;
+
+/// Threads that run the policy component.
+pub const POLICY_WORKERS: usize = 2;
+
+/// Calls that may wait for a policy worker before a command is told to come back.
+pub const POLICY_CALLS_QUEUED_MAX: usize = 1024;
+
+/// Calls that one policy instance serves before it is made anew.
+pub const POLICY_CALLS_PER_INSTANCE: u64 = 10_000;
+
+/// Instances, memories and tables that the engine's pool holds.
+pub const ENGINE_INSTANCES_MAX: u32 = 64;
+
+/// Linear memory of a policy instance, in bytes.
+pub const POLICY_MEMORY_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// Linear memory of a mode instance, in bytes.
+pub const MODE_MEMORY_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Fuel of one policy call: more than ten times the dearest call within the guest's limits.
+pub const POLICY_FUEL_PER_CALL: u64 = 20_000_000_000;
+
+/// Fuel of one mode call.
+pub const MODE_FUEL_PER_CALL: u64 = 100_000_000;
+
+/// Milliseconds between two ticks of the epoch.
+pub const EPOCH_TICK_MS: u64 = 20;
+
+/// Epoch ticks that one policy call may see: ten seconds.
+pub const POLICY_TICKS_PER_CALL: u64 = 500;
+
+/// Epoch ticks that one mode call may see: one second.
+pub const MODE_TICKS_PER_CALL: u64 = 50;
