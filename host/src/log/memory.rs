@@ -451,3 +451,64 @@ impl Log for MemoryLog {
         Ok(walk.finish(found.head_sequence, &found.head_chain))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
+
+    use anyhow::{Result, ensure};
+
+    use super::*;
+    use crate::log::conformance::{self, draft};
+
+    struct Shared(Arc<MemoryLog>);
+
+    #[async_trait]
+    impl conformance::Store for Shared {
+        async fn host(&self) -> Result<Arc<dyn Log>> {
+            Ok(self.0.another_host())
+        }
+
+        async fn kill(&self, host: Arc<dyn Log>) -> Result<()> {
+            self.0.kill(host.host());
+            Ok(())
+        }
+
+        async fn settle(&self) {
+            self.0.settle();
+        }
+
+        async fn damage(&self, session: &str, sequence: u64, damage: Damage) -> Result<()> {
+            ensure!(self.0.damage(session, sequence, damage), "nothing was damaged");
+            Ok(())
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn conformance() {
+        let fresh = || async { Ok(Shared(MemoryLog::new())) };
+        let cases = conformance::run_all("memory", fresh).await.unwrap();
+        println!("memory: {cases} cases");
+    }
+
+    #[tokio::test]
+    async fn it_is_as_awkward_as_asked() {
+        let log = MemoryLog::new();
+        let lease = log.create("s", SessionMeta::default()).await.unwrap();
+        let opens = || vec![draft(1, vec![Mark::Opens { approval: "a".to_owned() }])];
+        let head = log.head("s").await.unwrap();
+        for planned in [Planned::Conflict, Planned::Refused, Planned::UnknownLost] {
+            log.plan(planned);
+            let answer = log.append(&lease, &head.version, opens()).await;
+            assert!(!matches!(answer, Append::Durable { .. }), "{answer:?}");
+            assert_eq!(log.head("s").await.unwrap(), head, "{planned:?} wrote");
+        }
+        log.plan(Planned::UnknownWritten);
+        let answer = log.append(&lease, &head.version, opens()).await;
+        assert!(matches!(answer, Append::Unknown(_)), "{answer:?}");
+        assert_eq!(log.head("s").await.unwrap().sequence, 1);
+        assert!(log.pending().await.unwrap().is_empty(), "the lookup lags");
+        log.settle();
+        assert_eq!(log.pending().await.unwrap().len(), 1);
+    }
+}

@@ -7,6 +7,7 @@
 //! that both have to pass. Only this module knows SQL.
 
 pub mod chain;
+pub mod conformance;
 mod error;
 pub mod fault;
 mod header;

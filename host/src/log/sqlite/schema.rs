@@ -219,7 +219,7 @@ pub(super) fn open_inspector(home: &Home) -> Result<Connection, LogError> {
     }
 }
 
-fn open_immutable(path: &Path) -> Result<Connection, LogError> {
+pub(super) fn open_immutable(path: &Path) -> Result<Connection, LogError> {
     let text = path.to_str().ok_or_else(|| cannot_open(path, "its path is not UTF-8"))?;
     let escaped = text.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
