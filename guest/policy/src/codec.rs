@@ -41,6 +41,10 @@ pub(crate) enum Body {
         command: String,
         client: String,
     },
+    /// A command that changed nothing: only its acknowledgement is kept, for replays.
+    CommandNoted {
+        command: String,
+    },
     TurnQueued {
         turn: String,
         command: String,
@@ -333,6 +337,7 @@ impl Body {
             Body::SessionLoaded { .. } => "sessionLoaded",
             Body::SessionClosed { .. } => "sessionClosed",
             Body::ModeChanged { .. } => "modeChanged",
+            Body::CommandNoted { .. } => "commandNoted",
             Body::TurnQueued { .. } => "turnQueued",
             Body::TurnStarted { .. } => "turnStarted",
             Body::UserMessage { .. } => "userMessage",

@@ -70,7 +70,7 @@ fn change(state: &mut State, sequence: u64, time: u64, body: Body) -> Result<(),
                 turn.finished = true;
             }
         }
-        Body::SessionClosed { .. } => {}
+        Body::SessionClosed { .. } | Body::CommandNoted { .. } => {}
         Body::ModeChanged { mode, command, .. } => {
             state.mode = mode;
             state.source = Source::ApprovalReconfigure;

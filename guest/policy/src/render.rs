@@ -40,6 +40,7 @@ impl Place<'_> {
             Body::SessionStarted { .. }
             | Body::SessionLoaded { .. }
             | Body::SessionClosed { .. }
+            | Body::CommandNoted { .. }
             | Body::TurnQueued { .. }
             | Body::TurnStopRequested { .. } => return None,
             Body::ModeChanged { mode, command, client } => (

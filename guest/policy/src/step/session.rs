@@ -96,7 +96,9 @@ pub(super) fn set_mode(draft: &mut Draft<'_>, set: &SetMode) -> Result<(), Stop>
         }
     }
     let noop = state.mode == mode;
-    if !noop {
+    if noop {
+        draft.push(&Body::CommandNoted { command: set.command.id.clone() }, vec![])?;
+    } else {
         draft.push(
             &Body::ModeChanged {
                 mode,

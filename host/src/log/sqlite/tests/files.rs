@@ -1,0 +1,162 @@
+//! The file and the folder: modes, foreign files, newer formats, reading only.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use super::{SqliteLog, open, push, raw, session};
+use crate::log::{Append, Log as _, LogError};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_file_is_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let log = open(&home);
+    session(&log, "s").await;
+    assert_eq!(mode(&home), 0o700);
+    let mut files = 0;
+    for entry in fs::read_dir(&home).unwrap().chain(fs::read_dir(home.join("hosts")).unwrap()) {
+        let path = entry.unwrap().path();
+        let expected = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode(&path), expected, "{}", path.display());
+        files += 1;
+    }
+    assert_eq!(files, 6, "database, -wal, -shm, commit.lock, hosts, life");
+}
+
+/// Opens a home with this file in it, must fail, and must not have touched it.
+fn refused(bytes: &[u8]) -> LogError {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("placet.db");
+    fs::write(&file, bytes).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let error = SqliteLog::open(home.path()).err().unwrap();
+    let reader = SqliteLog::open_read_only(home.path()).err().unwrap();
+    assert_eq!(error, reader, "a reader says the same");
+    assert_eq!(fs::read(&file).unwrap(), bytes, "the bytes are as they were");
+    assert_eq!(mode(&file), 0o644, "and the mode");
+    for name in ["placet.db-wal", "placet.db-shm", "placet.db-journal"] {
+        assert!(!home.path().join(name).exists(), "{name}");
+    }
+    assert_eq!(error.exit_code(), 3);
+    error
+}
+
+/// The bytes of a database that these statements make.
+fn database(sql: &str) -> Vec<u8> {
+    let home = tempfile::tempdir().unwrap();
+    raw(home.path()).execute_batch(sql).unwrap();
+    fs::read(home.path().join("placet.db")).unwrap()
+}
+
+#[test]
+fn what_is_not_a_log_is_refused_untouched() {
+    for bytes in [
+        b"hello".to_vec(),
+        b"not a database, ".repeat(600),
+        database("CREATE TABLE t (x)"),
+        database("PRAGMA journal_mode = WAL; PRAGMA user_version = 1; CREATE TABLE t (x)"),
+        database("PRAGMA application_id = 7; CREATE TABLE t (x)"),
+    ] {
+        let error = refused(&bytes);
+        assert!(matches!(error, LogError::NotALog { .. }), "{error}");
+        println!("{error}");
+    }
+}
+
+#[test]
+fn a_newer_log_is_refused_untouched() {
+    for journal in ["DELETE", "WAL"] {
+        let id = super::super::schema::APPLICATION_ID;
+        let bytes = database(&format!(
+            "PRAGMA journal_mode = {journal}; PRAGMA application_id = {id};
+             PRAGMA user_version = 1000; CREATE TABLE t (x)"
+        ));
+        let error = refused(&bytes);
+        assert!(matches!(error, LogError::Newer { found: 1000, .. }), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_format_is_seen_in_the_write_ahead_file() {
+    let home = tempfile::tempdir().unwrap();
+    drop(open(home.path()));
+    // While this connection lives its change is in the write-ahead file alone.
+    let newer = raw(home.path());
+    newer.execute_batch("PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 1000").unwrap();
+    let error = SqliteLog::open(home.path()).err().unwrap();
+    assert!(matches!(error, LogError::Newer { found: 1000, .. }), "{error}");
+    drop(newer);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_file_becomes_a_log() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("placet.db"), b"").unwrap();
+    let log = open(home.path());
+    session(&log, "s").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_only_changes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    assert!(SqliteLog::open_read_only(home.path()).is_err(), "there is nothing");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "and nothing was created");
+    let log = open(home.path());
+    let lease = session(&log, "s").await;
+    push(&log, &lease).await;
+
+    // Beside a live host, and after it.
+    for live in [Some(log), None] {
+        let reader = SqliteLog::open_read_only(home.path()).unwrap();
+        assert_eq!(reader.verify("s").await.unwrap().unwrap().records, 1);
+        assert_eq!(reader.host(), "");
+        assert_eq!(reader.lease("s").await, Err(LogError::ReadOnly));
+        let head = reader.head("s").await.unwrap();
+        let answer = reader.append(&lease, &head.version, super::one(2)).await;
+        assert!(matches!(answer, Append::Refused(_)), "{answer:?}");
+        assert_eq!(reader.hosts().await.unwrap().len(), 1);
+        drop(live);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_on_a_read_only_folder_can_be_read() {
+    let home = tempfile::tempdir().unwrap();
+    let log = open(home.path());
+    let lease = session(&log, "s").await;
+    push(&log, &lease).await;
+    drop(log);
+    let path = home.path().join("placet.db");
+    let db = super::super::schema::open_immutable(&path).unwrap();
+    assert_eq!(super::super::read::verify(&db, "s").unwrap().unwrap().records, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_dead_are_buried_at_the_next_start() {
+    let home = tempfile::tempdir().unwrap();
+    let first = open(home.path());
+    let socket = home.path().join("a.sock");
+    let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    first.set_socket(socket.to_str()).await.unwrap();
+    let lease = session(&first, "s").await;
+    let second = open(home.path());
+    let holder = second.holder("s").await.unwrap().unwrap();
+    assert_eq!((holder.host.as_str(), holder.alive), (first.host(), true));
+    assert_eq!(holder.socket.as_deref(), socket.to_str());
+    let id = first.host().to_owned();
+    let life = home.path().join("hosts").join(format!("{id}.lock"));
+    drop(first);
+    assert!(life.exists() && socket.exists());
+    assert_eq!(second.holder("s").await.unwrap(), None);
+    let third = open(home.path());
+    assert!(!life.exists() && !socket.exists());
+    let hosts = third.hosts().await.unwrap();
+    assert_eq!(hosts.len(), 2, "{hosts:?}");
+    assert!(hosts.iter().all(|row| row.alive && row.host != id));
+    assert_eq!(third.lease("s").await.unwrap().epoch, lease.epoch + 1, "its file is gone");
+}
