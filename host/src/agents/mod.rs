@@ -1,0 +1,3 @@
+//! Agents: who proposes actions, and who runs what was allowed.
+
+pub mod exec;

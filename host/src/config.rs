@@ -1,0 +1,156 @@
+//! `placet.toml`: the user's in the home, the workspace's in its root.
+//!
+//! The workspace's file comes from people that we may not trust, so it can only
+//! narrow: it may withhold modes, nothing else. Unknown keys are errors.
+
+use crate::engine::MODES;
+use serde::Deserialize;
+use std::path::Path;
+
+/// The fingerprint that the Python SDK 1.4.13 demands of a host.
+pub const DEFAULT_FINGERPRINT: &str =
+    "sha256:7fddaf646dbc317e5fcac0785e135eb04df14fbb0db1863089dfd6da21730e5b";
+
+/// The file's name in both places.
+pub const FILE: &str = "placet.toml";
+
+/// What the user configured.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct UserConfig {
+    /// How the wire is served.
+    #[serde(default)]
+    pub serve: Serve,
+    /// Which modes may be used.
+    #[serde(default)]
+    pub authority: Authority,
+}
+
+/// `[serve]`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Serve {
+    /// The schema fingerprint that `initialize` answers with.
+    pub fingerprint: Option<String>,
+}
+
+/// `[authority]`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Authority {
+    /// The seal of a client that started the host on stdin and stdout; `allowAll` when absent.
+    pub stdio: Option<String>,
+    /// Modes that nobody may select.
+    #[serde(default)]
+    pub withhold: Vec<String>,
+}
+
+/// What a workspace may say.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceConfig {
+    /// Which modes may be used here.
+    #[serde(default)]
+    pub authority: WorkspaceAuthority,
+}
+
+/// `[authority]` of a workspace.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct WorkspaceAuthority {
+    /// Modes that sessions in this workspace may not use.
+    #[serde(default)]
+    pub withhold: Vec<String>,
+}
+
+impl UserConfig {
+    /// Reads the user's file; an absent one is the default.
+    ///
+    /// # Errors
+    /// A sentence with file, line and column.
+    pub fn read(home: &Path) -> Result<UserConfig, String> {
+        let path = home.join(FILE);
+        let config: UserConfig = read(&path)?;
+        for name in config.authority.stdio.iter().chain(&config.authority.withhold) {
+            check_mode(&path, name)?;
+        }
+        Ok(config)
+    }
+
+    /// The seal of a client that started the host.
+    #[must_use]
+    pub fn stdio_seal(&self) -> &str {
+        self.authority.stdio.as_deref().unwrap_or("allowAll")
+    }
+
+    /// The fingerprint to serve.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        self.serve.fingerprint.as_deref().unwrap_or(DEFAULT_FINGERPRINT)
+    }
+}
+
+impl WorkspaceConfig {
+    /// Reads a workspace's file; an absent one is the default.
+    ///
+    /// # Errors
+    /// A sentence with file, line and column.
+    pub fn read(root: &Path) -> Result<WorkspaceConfig, String> {
+        let path = root.join(FILE);
+        let config: WorkspaceConfig = read(&path)?;
+        for name in &config.authority.withhold {
+            check_mode(&path, name)?;
+        }
+        Ok(config)
+    }
+}
+
+fn check_mode(path: &Path, name: &str) -> Result<(), String> {
+    if MODES.contains(&name) {
+        return Ok(());
+    }
+    Err(format!("{}: `{name}` is no mode; use one of {}", path.display(), MODES.join(", ")))
+}
+
+fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(T::default()),
+        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+    };
+    toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::{FILE, UserConfig, WorkspaceConfig};
+
+    fn user(text: &str) -> Result<UserConfig, String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE), text).unwrap();
+        UserConfig::read(folder.path())
+    }
+
+    #[test]
+    fn nothing_is_the_default() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(UserConfig::read(folder.path()).unwrap().stdio_seal(), "allowAll");
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_its_place() {
+        let unknown = user("[serve]\nfingerprnt = \"x\"\n").unwrap_err();
+        assert!(unknown.contains("fingerprnt") && unknown.contains("line 2"), "{unknown}");
+        let mode = user("[authority]\nwithhold = [\"allowall\"]\n").unwrap_err();
+        assert!(mode.contains("`allowall` is no mode"), "{mode}");
+    }
+
+    #[test]
+    fn a_workspace_cannot_raise_a_seal() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(FILE), "[authority]\nstdio = \"allowAll\"\n").unwrap();
+        assert!(WorkspaceConfig::read(folder.path()).unwrap_err().contains("stdio"));
+    }
+}

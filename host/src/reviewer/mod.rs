@@ -1,0 +1,167 @@
+//! The facts about paths: what only the host can look up.
+//!
+//! Nothing is decided here. A query that cannot be resolved gives no fact, and
+//! no fact fails closed in the guest.
+
+use crate::engine::types::{PathClass, PathFact, PathQuery};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Resolves queries against the file system and against Placet's own folder.
+#[derive(Clone, Debug)]
+pub struct Reviewer {
+    own: PathBuf,
+    scratch: PathBuf,
+}
+
+impl Reviewer {
+    /// A reviewer for a home; its scratch folders are ordinary, everything else in it is Placet's.
+    #[must_use]
+    pub fn new(home: &Path) -> Reviewer {
+        Reviewer { own: home.to_owned(), scratch: home.join("scratch") }
+    }
+
+    /// One fact for each query that can be resolved, in the order of the queries.
+    #[must_use]
+    pub fn facts(&self, queries: Vec<PathQuery>) -> Vec<PathFact> {
+        queries.into_iter().filter_map(|query| self.fact(query)).collect()
+    }
+
+    fn fact(&self, query: PathQuery) -> Option<PathFact> {
+        if query.text.contains('\0') {
+            return None;
+        }
+        let base = Path::new(&query.base);
+        if !base.is_absolute() {
+            return None;
+        }
+        let wanted = base.join(&query.text);
+        let (canonical, exists) = resolve(&wanted)?;
+        let linked = canonical != lexical(&wanted);
+        let class = self.class(&canonical);
+        let canonical = canonical.to_str()?.to_owned();
+        Some(PathFact { query, canonical, exists, linked, class })
+    }
+
+    fn class(&self, canonical: &Path) -> PathClass {
+        if canonical.starts_with(&self.own) && !canonical.starts_with(&self.scratch) {
+            PathClass::PlacetOwn
+        } else {
+            PathClass::Ordinary
+        }
+    }
+}
+
+/// The canonical path and whether it exists; where it does not, the canonical
+/// form of the nearest parent that does, plus the rest.
+fn resolve(wanted: &Path) -> Option<(PathBuf, bool)> {
+    let mut rest: Vec<OsString> = Vec::new();
+    let mut parent = wanted.to_owned();
+    loop {
+        match parent.canonicalize() {
+            Ok(mut found) => {
+                let exists = rest.is_empty();
+                for name in rest.iter().rev() {
+                    found.push(name);
+                }
+                return Some((lexical(&found), exists));
+            }
+            Err(error) if may_be_absent(&error) => {
+                // A dangling link points somewhere: follow it by hand rather than guess.
+                if let Ok(target) = parent.read_link() {
+                    let target = parent.parent()?.join(target);
+                    return dangling(&target, &rest);
+                }
+                match parent.components().next_back()? {
+                    Component::Normal(name) => rest.push(name.to_owned()),
+                    Component::CurDir | Component::ParentDir => {
+                        return Some((lexical(wanted), false));
+                    }
+                    Component::RootDir | Component::Prefix(_) => return None,
+                }
+                parent.pop();
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Where a link that leads nowhere would lead, one level deep; deeper gives no fact.
+fn dangling(target: &Path, rest: &[OsString]) -> Option<(PathBuf, bool)> {
+    let mut found = target.parent()?.canonicalize().ok()?.join(target.file_name()?);
+    if found.is_symlink() {
+        return None;
+    }
+    for name in rest.iter().rev() {
+        found.push(name);
+    }
+    Some((lexical(&found), false))
+}
+
+fn may_be_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The path without `.` and `..`, by its text alone.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::{PathClass, PathQuery, Reviewer};
+    use std::path::Path;
+
+    /// What the reviewer says of `text` in a folder beside a home at `home`.
+    fn check(text: &str, prepare: impl Fn(&Path)) -> Option<(String, bool, bool, PathClass)> {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (home, work) = (root.join("home"), root.join("work"));
+        std::fs::create_dir_all(home.join("scratch/s")).unwrap();
+        std::fs::create_dir_all(&work).unwrap();
+        prepare(&root);
+        let query = PathQuery {
+            text: text.replace("ROOT", root.to_str().unwrap()),
+            base: work.to_str().unwrap().to_owned(),
+            write: false,
+        };
+        let fact = Reviewer::new(&home).facts(vec![query]).pop()?;
+        let canonical = fact.canonical.replace(root.to_str().unwrap(), "ROOT");
+        Some((canonical, fact.exists, fact.linked, fact.class))
+    }
+
+    #[test]
+    fn paths_are_told_by_where_they_lead() {
+        use PathClass::{Ordinary, PlacetOwn};
+        let nothing = |_: &Path| {};
+        let linked = |root: &Path| {
+            std::os::unix::fs::symlink(root.join("home"), root.join("work/l")).unwrap();
+            std::os::unix::fs::symlink(root.join("home/new"), root.join("work/dangling")).unwrap();
+            std::os::unix::fs::symlink("loop", root.join("work/loop")).unwrap();
+        };
+        let own = |path: &str, exists, link| Some((path.to_owned(), exists, link, PlacetOwn));
+        let ordinary = |path: &str, exists| Some((path.to_owned(), exists, false, Ordinary));
+        assert_eq!(check("a/b", nothing), ordinary("ROOT/work/a/b", false));
+        assert_eq!(check(".", nothing), ordinary("ROOT/work", true));
+        assert_eq!(check("../home/placet.db", nothing), own("ROOT/home/placet.db", false, false));
+        assert_eq!(check("ROOT/home", nothing), own("ROOT/home", true, false));
+        assert_eq!(check("../home/scratch/s/x", nothing), ordinary("ROOT/home/scratch/s/x", false));
+        assert_eq!(check("l/placet.db", linked), own("ROOT/home/placet.db", false, true));
+        assert_eq!(check("dangling", linked), own("ROOT/home/new", false, true));
+        assert_eq!(check("loop", linked), None);
+        assert_eq!(check("a\0b", nothing), None);
+    }
+}
