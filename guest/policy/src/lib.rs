@@ -1,3 +1,4 @@
 //! Placet's policy logic as pure functions: no clock, no randomness, no I/O.
 
+pub mod limits;
 pub mod shell;

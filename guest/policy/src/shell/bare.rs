@@ -1,0 +1,73 @@
+//! The words that stand in a text, whatever its structure: what a deny rule is
+//! tried against where a command was not understood. Finding too much is fine.
+
+use crate::limits::{SHELL_BARE_BYTES_MAX, SHELL_BARE_WORDS_MAX};
+
+/// The words of a text, read in two ways.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BareWords {
+    /// With quotes and backslashes left out: `r\m` and `'r'm` give `rm`.
+    pub joined: Vec<String>,
+    /// With quotes and backslashes as borders: `"a'rm'b"` gives `a`, `rm`, `b`.
+    pub pieces: Vec<String>,
+    /// A limit was met and words are missing: fail closed.
+    pub truncated: bool,
+}
+
+impl BareWords {
+    /// Whether either reading has this word.
+    pub fn contains(&self, word: &str) -> bool {
+        self.joined.iter().chain(&self.pieces).any(|found| found == word)
+    }
+}
+
+/// Splits a text on blanks and every character that means something to bash.
+pub fn bare_words(command: &str) -> BareWords {
+    let mut words = BareWords::default();
+    let (mut joined, mut piece) = (String::new(), String::new());
+    let mut bytes = 0_usize;
+    let mut chars = command.chars().peekable();
+    while let Some(c) = chars.next() {
+        bytes = bytes.saturating_add(c.len_utf8());
+        if words.truncated || bytes > SHELL_BARE_BYTES_MAX {
+            words.truncated = true;
+            return words;
+        }
+        match c {
+            '\\' => {
+                chars.next_if_eq(&'\n');
+                flush(&mut piece, &mut words.pieces, &mut words.truncated);
+            }
+            '\'' | '"' => flush(&mut piece, &mut words.pieces, &mut words.truncated),
+            // `$'..'` and `$".."` are quotes too.
+            '$' if matches!(chars.peek(), Some('\'' | '"')) => {}
+            _ if separates(c) => {
+                flush(&mut piece, &mut words.pieces, &mut words.truncated);
+                flush(&mut joined, &mut words.joined, &mut words.truncated);
+            }
+            _ => {
+                joined.push(c);
+                piece.push(c);
+            }
+        }
+    }
+    flush(&mut piece, &mut words.pieces, &mut words.truncated);
+    flush(&mut joined, &mut words.joined, &mut words.truncated);
+    words
+}
+
+fn separates(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || ";&|(){}[]<>`$=,*?~#!".contains(c)
+}
+
+fn flush(word: &mut String, into: &mut Vec<String>, truncated: &mut bool) {
+    if word.is_empty() {
+        return;
+    }
+    if into.len() >= SHELL_BARE_WORDS_MAX {
+        *truncated = true;
+        word.clear();
+    } else {
+        into.push(std::mem::take(word));
+    }
+}
