@@ -21,10 +21,38 @@ impl BareWords {
     }
 }
 
+/// Where in `${NAME:-word}` the text is, whose operator is no part of the word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parameter {
+    Outside,
+    Name,
+    /// After a first `:`, `/`, `#` and the like.
+    Operator,
+}
+
+impl Parameter {
+    /// Steps over a character; true if it belongs to the operator.
+    fn step(&mut self, c: char) -> bool {
+        let (next, operator) = match (*self, c) {
+            (Parameter::Outside, _) => (Parameter::Outside, false),
+            (Parameter::Name, c) if c.is_alphanumeric() || "_!#".contains(c) => {
+                (Parameter::Name, false)
+            }
+            (_, '-' | '+' | '=' | '?') => (Parameter::Outside, true),
+            (_, ':' | '/' | '#' | '%' | '^' | ',' | '@') => (Parameter::Operator, true),
+            _ => (Parameter::Outside, false),
+        };
+        *self = next;
+        operator
+    }
+}
+
 /// Splits a text on blanks and every character that means something to bash.
 pub fn bare_words(command: &str) -> BareWords {
     let mut words = BareWords::default();
     let (mut joined, mut piece) = (String::new(), String::new());
+    let mut parameter = Parameter::Outside;
+    let mut previous = ' ';
     let mut bytes = 0_usize;
     let mut chars = command.chars().peekable();
     while let Some(c) = chars.next() {
@@ -33,6 +61,11 @@ pub fn bare_words(command: &str) -> BareWords {
             words.truncated = true;
             return words;
         }
+        let operator = parameter.step(c);
+        if c == '{' && previous == '$' {
+            parameter = Parameter::Name;
+        }
+        previous = c;
         match c {
             '\\' => {
                 chars.next_if_eq(&'\n');
@@ -41,7 +74,7 @@ pub fn bare_words(command: &str) -> BareWords {
             '\'' | '"' => flush(&mut piece, &mut words.pieces, &mut words.truncated),
             // `$'..'` and `$".."` are quotes too.
             '$' if matches!(chars.peek(), Some('\'' | '"')) => {}
-            _ if separates(c) => {
+            _ if operator || separates(c) => {
                 flush(&mut piece, &mut words.pieces, &mut words.truncated);
                 flush(&mut joined, &mut words.joined, &mut words.truncated);
             }
