@@ -39,7 +39,7 @@ fn word() -> impl Strategy<Value = String> {
         12 => prop::collection::vec(piece(), 1..4).prop_map(|pieces| pieces.concat()),
         1 => "[12]?(>|>>|>\\|) ?/dev/null",
         1 => prop_oneof![
-            Just("2>&1"), Just("<&-"), Just("</dev/null"), Just("<> /dev/null"), Just(">&2")
+            Just("2>&1"), Just("<&-"), Just("</dev/null"), Just("<> /dev/null"), Just(">&2"), Just("&>/dev/null")
         ].prop_map(str::to_owned),
         1 => Just("\\\n".to_owned()),
     ]
@@ -54,7 +54,7 @@ fn command() -> impl Strategy<Value = String> {
         Just("; "),
         Just(" | "),
         Just("|&"),
-        Just("&"),
+        Just("& "),
         Just("\n"),
         Just(" && \n "),
         Just("# c 'd\n"),
@@ -62,7 +62,7 @@ fn command() -> impl Strategy<Value = String> {
         Just("|\\\n|"),
         Just(";\\\n"),
     ];
-    let stage = (prop::collection::vec(word(), 0..5), operator, "(Z=[a-z' ]{0} )?");
+    let stage = (prop::collection::vec(word(), 0..5), operator, "(Z= |Z='a b' |>/dev/null ){0,3}");
     prop::collection::vec(stage, 1..5).prop_map(|stages| {
         let mut text = String::new();
         let last = stages.len() - 1;
@@ -116,17 +116,22 @@ fn guard(script: &str) -> String {
     format!("{{\n{script}\n}} </dev/null\n")
 }
 
-/// Understood, and no comment has swallowed the name of a function.
-fn only_functions(command: &String) -> bool {
+/// Understood, no quote or comment has swallowed a function, so that each runs,
+/// and no redirect will fail.
+fn only_functions(command: &str) -> bool {
     let parsed = stages(command);
-    let function = |name: &String| name.len() == 2 && name.starts_with(['y', 'n']);
-    !parsed.opaque && parsed.stages.iter().all(|stage| stage.argv.first().is_some_and(function))
+    !parsed.opaque
+        && parsed.stages.iter().enumerate().all(|(index, stage)| {
+            let name = stage.argv.first().and_then(|name| name.strip_prefix(['y', 'n']));
+            name == Some(index.to_string().as_str())
+                && stage.redirects.iter().all(|r| r.target.as_deref() == Some("/dev/null"))
+        })
 }
 
 #[test]
 fn every_stage_gets_the_words_that_we_read() {
     let commands = generate(command(), 3_000);
-    let understood = commands.into_iter().filter(only_functions).collect::<Vec<_>>();
+    let understood = commands.into_iter().filter(|text| only_functions(text)).collect::<Vec<_>>();
     let (mut compared, mut complete) = (0, 0);
     for batch in understood.chunks(500) {
         for (command, ran) in batch.iter().zip(run_all(batch)) {

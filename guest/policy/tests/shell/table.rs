@@ -113,6 +113,7 @@ fn redirects_that_are_not_understood() {
         "a >>| f",
         "a &>& f",
         "a > (b)",
+        "> f > A=b",
     ] {
         check(command, "opaque");
     }
