@@ -48,7 +48,7 @@ pub(super) fn spawn(job: WireJob, output: OwnedFd) -> Result<Pid, String> {
     let mut command = Command::new(find_bash(&environment)?);
     command
         .arg0("bash")
-        .args(["--noprofile", "--norc", "-c"])
+        .args(["--noprofile", "--norc", "-c", "--"])
         .arg(job.command)
         .env_clear()
         .envs(environment)

@@ -166,6 +166,10 @@ impl Parser<'_> {
         {
             return Err(Opaque);
         }
+        // A syntax error in bash where a command could still start.
+        if word.assignment.is_some() {
+            return Err(Opaque);
+        }
         // `>&-word` is `>&-` and an argument.
         if duplicate && word.first == b'-' && word.text != "-" {
             return Err(Opaque);
