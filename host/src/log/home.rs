@@ -74,7 +74,7 @@ impl Home {
         let path = self.hosts().join(lock_name(host));
         let file = open_private(&path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Life { _file: file }),
+            Ok(()) => Ok(Life { file }),
             Err(error) => Err(cannot_open(&path, error)),
         }
     }
@@ -146,7 +146,15 @@ impl Home {
 /// The life of this host: a lock that is held until the process ends.
 #[derive(Debug)]
 pub(super) struct Life {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        // Closing would do, were it not that a child between fork and exec still has
+        // a copy of the descriptor; unlocking ends the lock for all copies.
+        let _ = self.file.unlock();
+    }
 }
 
 /// The name of a host's lock file.

@@ -60,6 +60,9 @@ struct Session {
 #[derive(Default)]
 struct Store {
     sessions: BTreeMap<String, Session>,
+    /// The last version given to any session: none comes twice, not even to a session
+    /// of the name of one that was deleted.
+    last_version: u64,
     alive: HashSet<String>,
     pending: BTreeMap<(String, String), u64>,
     commands: BTreeMap<(String, String), CommandRow>,
@@ -150,6 +153,12 @@ impl Store {
         self.sessions.get(session).ok_or_else(|| LogError::not_found(session))
     }
 
+    /// A version that no session had, some way behind the last one.
+    fn fresh_version(&mut self) -> u64 {
+        self.last_version += 1 + chain::fresh_salt().map_or(0, |salt| u64::from(salt[0] % 7));
+        self.last_version
+    }
+
     /// The session, if the lease is `host`'s and current.
     fn held(&mut self, host: &str, lease: &Lease) -> Result<&mut Session, LogError> {
         match self.sessions.get_mut(&lease.session) {
@@ -188,7 +197,7 @@ impl Store {
         expected: &Version,
         batch: Vec<Encoded>,
     ) -> Append {
-        let step = 1 + chain::fresh_salt().map_or(0, |salt| u64::from(salt[0] % 7));
+        let fresh = self.fresh_version();
         let Ok(session) = self.held(host, lease) else { return Append::Conflict };
         if version(session) != *expected {
             return Append::Conflict;
@@ -214,7 +223,7 @@ impl Store {
             let each = record.header.marks.into_iter();
             marks.extend(each.map(|mark| (lease.session.clone(), sequence, mark)));
         }
-        session.version += step;
+        session.version = fresh;
         let durable =
             Append::Durable { version: version(session), head_sequence: session.head_sequence };
         self.lagging.extend(marks);
@@ -259,7 +268,7 @@ impl Log for MemoryLog {
             records: Vec::new(),
             head_sequence: 0,
             head_chain: chain::start(session),
-            version: 1,
+            version: store.fresh_version(),
             holder: Some(self.host.clone()),
             epoch: 1,
             snapshot: None,

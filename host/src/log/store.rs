@@ -146,7 +146,8 @@ pub trait Log: Send + Sync {
     /// Creates a session and takes its lease, in one step.
     async fn create(&self, session: &str, meta: SessionMeta) -> Result<Lease, LogError>;
 
-    /// Takes the lease of a session that no live host holds.
+    /// Takes the lease of a session that no live host holds. Wait for the answer: a
+    /// lease whose taker went away stays with this host until it ends.
     async fn lease(&self, session: &str) -> Result<Lease, LogError>;
 
     /// Gives a lease back.

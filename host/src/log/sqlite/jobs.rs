@@ -6,7 +6,7 @@ use super::writer::{Failure, Group};
 use super::{int, read, uint};
 use crate::log::chain::{self, Digest};
 use crate::log::error::LogError;
-use crate::log::header::{Encoded, Mark, check_follows};
+use crate::log::header::{Encoded, Mark, check_follows, read_header};
 use crate::log::store::{Lease, SessionMeta, Version};
 
 /// Creates a session with its first lease.
@@ -40,9 +40,12 @@ pub(super) fn lease(group: &mut Group<'_>, session: &str) -> Result<Lease, Failu
         .optional()?;
     let Some((holder, epoch)) = row else { return Err(LogError::not_found(session).into()) };
     match holder {
-        Some(holder) if holder == group.shared.host => {
+        // Where nobody here has the lease it was taken in a commit of which this host
+        // never learnt whether it was made: it may be taken again.
+        Some(holder) if holder == group.shared.host && group.shared.held.has(session) => {
             return Err(LogError::AlreadyHeld { session: session.to_owned() }.into());
         }
+        Some(holder) if holder == group.shared.host => {}
         Some(holder) if group.shared.home.is_alive(&holder) => {
             return Err(LogError::InUse { session: session.to_owned(), holder }.into());
         }
@@ -153,6 +156,23 @@ fn project(db: &Connection, session: &str, sequence: u64, marks: &[Mark]) -> rus
     Ok(())
 }
 
+/// Makes the lookups anew from the marks.
+pub(super) fn rebuild_lookups(group: &mut Group<'_>) -> Result<(), Failure> {
+    let db = group.connection;
+    db.execute_batch("DELETE FROM pending; DELETE FROM commands")?;
+    // Rows were inserted in this order, over all sessions.
+    let mut statement =
+        db.prepare("SELECT session, sequence, header FROM records ORDER BY rowid")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (session, sequence): (String, u64) = (row.get(0)?, uint(row.get(1)?));
+        let header = read_header(&row.get::<_, Vec<u8>>(2)?, sequence)
+            .map_err(|why| LogError::corrupt_record(&session, sequence, why))?;
+        project(db, &session, sequence, &header.marks)?;
+    }
+    Ok(())
+}
+
 /// Keeps a snapshot.
 pub(super) fn snapshot_put(
     group: &mut Group<'_>,
@@ -188,6 +208,7 @@ pub(super) fn erase(
         let changed = statement.execute(params![lease.session, int(*sequence)])?;
         erased = erased.saturating_add(changed as u64);
     }
+    group.scrub = true;
     Ok(erased)
 }
 
@@ -198,6 +219,7 @@ pub(super) fn delete(group: &mut Group<'_>, lease: &Lease) -> Result<(), Failure
         .connection
         .prepare_cached("DELETE FROM sessions WHERE session = ?1")?
         .execute([&lease.session])?;
+    group.scrub = true;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 //! inside a transaction, [`read`] what needs none, [`hosts`] how a host begins,
 //! and [`schema`] the tables.
 
+mod held;
 mod hosts;
 mod jobs;
 mod read;
@@ -14,14 +15,15 @@ mod tests;
 mod writer;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 
+use self::held::Held;
 use self::readers::Readers;
 use self::writer::{Failure, Group, Job, Task};
 use super::error::LogError;
@@ -54,6 +56,7 @@ struct Shared {
     faults: Arc<Faults>,
     watchers: Watchers,
     readers: Readers,
+    held: Held,
     commits: AtomicU64,
     /// A commit failed: nothing is read or written before everything is opened anew.
     broken: AtomicBool,
@@ -85,8 +88,8 @@ impl SqliteLog {
         hosts::start(home, faults).map(Arc::new)
     }
 
-    /// Opens the log for reading only. It becomes no host, creates nothing and
-    /// migrates nothing; every write is refused.
+    /// Opens the log for reading only. It becomes no host and migrates nothing; every
+    /// write is refused. (SQLite itself may create its index file beside the log.)
     ///
     /// # Errors
     /// When there is no log in `home` or it has another format.
@@ -111,6 +114,14 @@ impl SqliteLog {
     pub async fn set_socket(&self, socket: Option<&str>) -> Result<(), LogError> {
         let socket = socket.map(str::to_owned);
         self.write("", 0, move |group| jobs::set_socket(group, socket.as_deref())).await
+    }
+
+    /// Makes the lookups (`pending`, `command`) anew from the records.
+    ///
+    /// # Errors
+    /// When a header cannot be read or the result cannot be written.
+    pub async fn rebuild_lookups(&self) -> Result<(), LogError> {
+        self.write("", 0, jobs::rebuild_lookups).await
     }
 
     /// The hosts of this home.
@@ -182,16 +193,41 @@ impl SqliteLog {
     }
 }
 
+impl SqliteLog {
+    /// Takes a lease by `work` and remembers that it was handed out.
+    async fn take(
+        &self,
+        session: &str,
+        work: impl FnOnce(&mut Group<'_>) -> Result<Lease, Failure> + Send + 'static,
+    ) -> Result<Lease, LogError> {
+        let taken = Arc::new(OnceLock::new());
+        let inside = Arc::clone(&taken);
+        let result = self.write(session, 0, move |group| {
+            let lease = work(group)?;
+            group.shared.held.hand_out(&lease);
+            let _ = inside.set(lease.clone());
+            Ok(lease)
+        });
+        let result = result.await;
+        if let (Err(_), Some(lease)) = (&result, taken.get()) {
+            self.shared.held.forget(lease);
+        }
+        result
+    }
+}
+
 impl Shared {
     fn new(home: Home, host: String, faults: Arc<Faults>) -> Self {
         let (watchers, readers) = (Watchers::default(), Readers::default());
         let (commits, broken) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self { home, host, faults, watchers, readers, commits, broken }
+        Self { home, host, faults, watchers, readers, held: Held::default(), commits, broken }
     }
 }
 
 impl Drop for SqliteLog {
     fn drop(&mut self) {
+        // The writer closes last: it is the one that can empty the write-ahead file.
+        self.shared.readers.forget();
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
             // A writer that panicked has answered nobody; there is nothing to add.
@@ -208,17 +244,20 @@ impl Log for SqliteLog {
 
     async fn create(&self, session: &str, meta: SessionMeta) -> Result<Lease, LogError> {
         let id = session.to_owned();
-        self.write(session, 0, move |group| jobs::create(group, &id, &meta)).await
+        self.take(session, move |group| jobs::create(group, &id, &meta)).await
     }
 
     async fn lease(&self, session: &str) -> Result<Lease, LogError> {
         let id = session.to_owned();
-        self.write(session, 0, move |group| jobs::lease(group, &id)).await
+        self.take(session, move |group| jobs::lease(group, &id)).await
     }
 
     async fn release(&self, lease: Lease) -> Result<(), LogError> {
-        let session = lease.session.clone();
-        self.write(&session, 0, move |group| jobs::release(group, &lease)).await
+        let theirs = lease.clone();
+        let work = move |group: &mut Group<'_>| jobs::release(group, &theirs);
+        let result = self.write(&lease.session, 0, work).await;
+        self.shared.held.given_back(&lease, &result);
+        result
     }
 
     async fn head(&self, session: &str) -> Result<Head, LogError> {
@@ -299,8 +338,11 @@ impl Log for SqliteLog {
     }
 
     async fn delete(&self, lease: Lease) -> Result<(), LogError> {
-        let session = lease.session.clone();
-        self.write(&session, 0, move |group| jobs::delete(group, &lease)).await
+        let theirs = lease.clone();
+        let work = move |group: &mut Group<'_>| jobs::delete(group, &theirs);
+        let result = self.write(&lease.session, 0, work).await;
+        self.shared.held.given_back(&lease, &result);
+        result
     }
 
     async fn pending(&self) -> Result<Vec<PendingRow>, LogError> {

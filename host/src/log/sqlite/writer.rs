@@ -61,6 +61,8 @@ pub(super) struct Group<'a> {
     pub(super) shared: &'a Shared,
     /// Heads to tell about when the group is durable.
     pub(super) raised: Vec<(String, u64)>,
+    /// Something was erased that must not stay in the write-ahead file either.
+    pub(super) scrub: bool,
 }
 
 /// How the commit ended.
@@ -222,8 +224,12 @@ impl Writer {
         }
         let shared = Arc::clone(&self.shared);
         shared.faults.hit("after-begin");
-        let mut transaction =
-            Group { connection: &self.connection, shared: &shared, raised: Vec::new() };
+        let mut transaction = Group {
+            connection: &self.connection,
+            shared: &shared,
+            raised: Vec::new(),
+            scrub: false,
+        };
         let mut kept = 0_usize;
         for job in group.iter_mut() {
             match run_in_savepoint(job.as_mut(), &mut transaction) {
@@ -236,7 +242,7 @@ impl Writer {
                 }
             }
         }
-        let raised = transaction.raised;
+        let (raised, scrub) = (transaction.raised, transaction.scrub);
         if kept == 0 {
             self.roll_back();
             return (Fate::Committed, Vec::new());
@@ -245,6 +251,9 @@ impl Writer {
         match self.commit() {
             Ok(()) => {
                 shared.commits.fetch_add(1, Ordering::Relaxed);
+                if scrub {
+                    self.scrub();
+                }
                 (Fate::Committed, raised)
             }
             Err(why) => {
@@ -265,6 +274,12 @@ impl Writer {
             Some(_) => Err("a test asked for it".to_owned()),
             None => Ok(()),
         }
+    }
+
+    /// Empties the write-ahead file. If a reader is in the way the old pages stay
+    /// until a later checkpoint; what was committed is committed.
+    fn scrub(&self) {
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 
     fn roll_back(&self) {

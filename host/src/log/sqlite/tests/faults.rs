@@ -65,8 +65,15 @@ async fn other_writes_say_unknown_too() {
     faults.fail_commit(CommitFault::Written);
     let answer = log.create("s", Default::default()).await;
     assert!(matches!(answer, Err(LogError::Unknown { .. })), "{answer:?}");
+    // It was written, but nobody has that lease: it can be taken again, once.
+    assert_eq!(log.lease("s").await.unwrap().epoch, 2);
     let held = log.lease("s").await;
     assert!(matches!(held, Err(LogError::AlreadyHeld { .. })), "{held:?}");
+
+    faults.fail_commit(CommitFault::Lost);
+    let lost = log.create("t", Default::default()).await;
+    assert!(matches!(lost, Err(LogError::Unknown { .. })), "{lost:?}");
+    assert_eq!(log.create("t", Default::default()).await.unwrap().epoch, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -132,8 +132,30 @@ async fn a_log_on_a_read_only_folder_can_be_read() {
     push(&log, &lease).await;
     drop(log);
     let path = home.path().join("placet.db");
+    assert!(!home.path().join("placet.db-wal").exists(), "the writer closes last");
     let db = super::super::schema::open_immutable(&path).unwrap();
     assert_eq!(super::super::read::verify(&db, "s").unwrap().unwrap().records, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_erased_is_in_no_file() {
+    let home = tempfile::tempdir().unwrap();
+    // Another process looks: one that closes the file here drops SQLite's locks.
+    let found = || {
+        let mut grep = std::process::Command::new("grep");
+        grep.args(["-rqa", "hunter2"]).arg(home.path()).status().unwrap().success()
+    };
+    let log = open(home.path());
+    let lease = session(&log, "s").await;
+    let mut batch = super::one(1);
+    batch[0].body = b"hunter2 ".repeat(2_000);
+    let head = log.head("s").await.unwrap();
+    let answer = log.append(&lease, &head.version, batch).await;
+    assert!(matches!(answer, Append::Durable { .. }), "{answer:?}");
+    assert!(found());
+    assert_eq!(log.erase(&lease, &[1]).await.unwrap(), 1);
+    assert!(!found(), "erased while the log is open");
+    assert_eq!(log.verify("s").await.unwrap().unwrap().erased, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

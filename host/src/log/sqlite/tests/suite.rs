@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use tempfile::TempDir;
 
 use super::{SqliteLog, one, open, push, raw, session};
-use crate::log::conformance::{Store, run_all};
+use crate::log::conformance::{Store, draft, run_all};
 use crate::log::memory::Damage;
-use crate::log::{Append, Log};
+use crate::log::{Append, Log, Mark};
 
 struct Shared(TempDir);
 
@@ -122,4 +122,44 @@ async fn hosts_with_one_home_do_not_starve_each_other() {
         assert_eq!(row.head_sequence, 10);
         log.verify(&row.session).await.unwrap().unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lookups_can_be_rebuilt() {
+    let home = tempfile::tempdir().unwrap();
+    let log = open(home.path());
+    let lease = session(&log, "s").await;
+    let opens = |approval: &str| Mark::Opens { approval: approval.to_owned() };
+    let command = Mark::Command {
+        scope: "home".to_owned(),
+        id: "1".to_owned(),
+        payload: "p".to_owned(),
+        ack: "{}".to_owned(),
+    };
+    let closes = Mark::Closes { approval: "a".to_owned() };
+    let batch = vec![draft(1, vec![opens("a"), command]), draft(2, vec![closes, opens("b")])];
+    let head = log.head("s").await.unwrap();
+    let answer = log.append(&lease, &head.version, batch).await;
+    assert!(matches!(answer, Append::Durable { .. }), "{answer:?}");
+    let before = (log.pending().await.unwrap(), log.command("home", "1").await.unwrap());
+    assert_eq!((before.0.len(), before.1.is_some()), (1, true));
+    raw(home.path())
+        .execute_batch("UPDATE pending SET approval = 'x'; DELETE FROM commands")
+        .unwrap();
+    log.rebuild_lookups().await.unwrap();
+    let after = (log.pending().await.unwrap(), log.command("home", "1").await.unwrap());
+    assert_eq!(after, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_does_not_keep_the_life_of_its_host() {
+    let home = tempfile::tempdir().unwrap();
+    let first = open(home.path());
+    let lease = session(&first, "s").await;
+    let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    drop(first);
+    let second = open(home.path());
+    assert_eq!(second.lease("s").await.unwrap().epoch, lease.epoch + 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
