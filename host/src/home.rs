@@ -34,7 +34,8 @@ impl Home {
             .create(folder)
             .map_err(|error| fail("cannot make the state folder", error))?;
         let folder = folder.canonicalize().map_err(|error| fail("cannot open", error))?;
-        let key = key(&folder.join(KEY_FILE)).map_err(|error| fail("cannot use the key in", error))?;
+        let key =
+            key(&folder.join(KEY_FILE)).map_err(|error| fail("cannot use the key in", error))?;
         Ok(Home { folder, key })
     }
 
@@ -48,9 +49,8 @@ impl Home {
                 .map_err(|error| format!("PLACET_HOME cannot be used: {error}"));
         }
         use etcetera::BaseStrategy;
-        let base = etcetera::choose_base_strategy().map_err(|error| {
-            format!("cannot tell the data folder: {error}; set PLACET_HOME")
-        })?;
+        let base = etcetera::choose_base_strategy()
+            .map_err(|error| format!("cannot tell the data folder: {error}; set PLACET_HOME"))?;
         Ok(base.data_dir().join("placet"))
     }
 
@@ -109,7 +109,8 @@ fn key(path: &Path) -> io::Result<[u8; 32]> {
     let mut fresh = [0; 32];
     fill(&mut fresh).map_err(|error| io::Error::other(error.to_string()))?;
     let part = path.with_extension(format!("{}.part", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
     file.write_all(&fresh)?;
     file.sync_all()?;
     let linked = fs::hard_link(&part, path);

@@ -4,7 +4,14 @@
 //! sessions, the transport and the processes that run what was allowed. It never
 //! interprets an approval kind, scope, mode or choice; see ARCHITECTURE.md.
 
+pub mod agents;
+pub mod cli;
+pub mod config;
 pub mod engine;
 pub mod exec;
+pub mod home;
 pub mod limits;
 pub mod log;
+pub mod reviewer;
+pub mod sessions;
+pub mod transport;

@@ -81,3 +81,42 @@ pub const LOG_BUSY_TIMEOUT_MS: u64 = 10_000;
 pub const LOG_DISK_FREE_BYTES_MIN: u64 = 1024 * 1024;
 /// Size to which the write-ahead file is cut back after a checkpoint, in bytes.
 pub const LOG_WAL_KEPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Largest frame in either direction, in bytes.
+pub const FRAME_BYTES_MAX: usize = 10 * 1024 * 1024;
+
+/// How many times one step may ask for more before it is given up.
+pub const STEP_ROUNDS_MAX: usize = 8;
+
+/// Commands that may wait for one session.
+pub const SESSION_COMMANDS_QUEUED_MAX: usize = 256;
+
+/// Sessions that a list shows.
+pub const SESSIONS_LISTED_MAX: usize = 200;
+
+/// Bytes of a session id that a client may choose.
+pub const SESSION_ID_BYTES_MAX: usize = 128;
+
+/// Records of one read of the log.
+pub const READ_RECORDS_MAX: usize = 256;
+
+/// Bytes of one read of the log.
+pub const READ_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Bytes that a page reserves for what frames one event.
+pub const EVENT_FRAME_BYTES: usize = 64;
+
+/// Bytes of item events that a resume carries inline.
+pub const HISTORY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Events of one page.
+pub const PAGE_EVENTS_MAX: usize = 1000;
+
+/// Bytes of one page, unless the client wants fewer.
+pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Bytes kept of a frame beyond the cap, to find its id.
+pub const OVERSIZED_PREFIX_BYTES: usize = 64 * 1024;
+
+/// Bytes of a client's name.
+pub const CLIENT_NAME_BYTES_MAX: usize = 128;

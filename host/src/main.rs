@@ -7,5 +7,5 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|verb| verb == placet::exec::SUPERVISOR_ARGUMENT) {
         return placet::exec::supervisor::main();
     }
-    ExitCode::SUCCESS
+    placet::cli::main()
 }

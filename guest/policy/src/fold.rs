@@ -4,7 +4,7 @@
 //! on what they propose, so that a record that cannot be folded cannot be
 //! proposed, and a host that folds the log arrives at the very same state.
 
-use crate::codec::{self, Body, Request, Resolution, Subject, Terminal};
+use crate::codec::{self, Body, Request, Resolution, StopBy, Subject, Terminal};
 use crate::evaluate::facts_digest;
 use crate::modes::Mode;
 use crate::state::{Approval, FORMAT, Grant, Item, LastTurn, Phase, Queued, Source, State, Turn};
@@ -83,8 +83,9 @@ fn change(state: &mut State, sequence: u64, time: u64, body: Body) -> Result<(),
             turn_started(state, time, turn, command, seal)?
         }
         Body::UserMessage { .. } => {}
-        Body::TurnStopRequested { turn, .. } => match &mut state.turn {
+        Body::TurnStopRequested { turn, by } => match &mut state.turn {
             Some(running) if running.id == turn => {
+                running.leaving = by == StopBy::Shutdown;
                 running.stopping = true;
                 running.finished = true;
             }
@@ -143,8 +144,15 @@ fn turn_started(
     }
     state.queued.retain(|queued| queued.id != id);
     state.turn_count = state.turn_count.saturating_add(1);
-    state.turn =
-        Some(Turn { id, command, seal, started_ms: time, finished: false, stopping: false });
+    state.turn = Some(Turn {
+        id,
+        command,
+        seal,
+        started_ms: time,
+        finished: false,
+        stopping: false,
+        leaving: false,
+    });
     Ok(())
 }
 

@@ -59,6 +59,8 @@ pub(crate) struct Turn {
     /// The agent has nothing more for it: it ends with its last item.
     pub(crate) finished: bool,
     pub(crate) stopping: bool,
+    /// It stops because its host leaves: nothing new begins here.
+    pub(crate) leaving: bool,
 }
 
 /// A turn that waits for the running one.

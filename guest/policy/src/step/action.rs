@@ -302,5 +302,9 @@ pub(crate) fn close_turn(draft: &mut Draft<'_>, turn: &str) -> Result<(), Stop> 
     } else {
         complete_turn(draft, turn, Terminal::Completed, None, None)?;
     }
+    if running.leaving {
+        draft.push(&Body::SessionClosed { reason: "hostShutdown".to_owned() }, Vec::new())?;
+        return Ok(());
+    }
     begin_next_turn(draft)
 }

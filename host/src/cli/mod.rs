@@ -1,0 +1,112 @@
+//! The command line: what a person types, and the exit codes that scripts read.
+
+mod components;
+mod log;
+mod serve;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Everything went as it should.
+pub const EXIT_OK: u8 = 0;
+/// Something failed that should not.
+pub const EXIT_FAILED: u8 = 1;
+/// The arguments make no sense; trying again does not help.
+pub const EXIT_USAGE: u8 = 2;
+/// The configuration or the state folder must be put right first.
+pub const EXIT_CONFIGURATION: u8 = 3;
+/// Another host holds what is needed; try again when it has ended.
+pub const EXIT_LEASE: u8 = 4;
+
+/// A failure with its exit code and one sentence for a person.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    fn new(code: u8, message: impl Into<String>) -> Failure {
+        Failure { code, message: message.into() }
+    }
+}
+
+impl From<crate::log::LogError> for Failure {
+    fn from(error: crate::log::LogError) -> Failure {
+        Failure::new(error.exit_code(), error.to_string())
+    }
+}
+
+impl From<crate::engine::EngineError> for Failure {
+    fn from(error: crate::engine::EngineError) -> Failure {
+        Failure::new(EXIT_CONFIGURATION, error.to_string())
+    }
+}
+
+/// Placet decides whether an AI agent's tool call may run, and asks a person where policy cannot tell.
+#[derive(Debug, Parser)]
+#[command(name = "placet", version, after_help = EXAMPLES)]
+struct Arguments {
+    /// Print name and digest of every policy component, and where they are
+    #[arg(long)]
+    components: bool,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  placet serve                         a host for one client on stdin and stdout
+  placet serve --fingerprint sha256:…  the same, for a client that pins another schema
+  placet log show                      the sessions of this home
+  placet log show SESSION              the records of one session
+  placet log verify SESSION            check that no record was changed or lost
+  placet --components                  the policy component and the modes in use
+
+State lies in $PLACET_HOME, else in the platform's data folder.";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Serve MSP to the client that started this program, on stdin and stdout
+    Serve(serve::Serve),
+    /// Look at the durable log
+    #[command(subcommand)]
+    Log(log::Log),
+}
+
+/// Runs the program and says how it ended.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Nobody left to print to is nothing to fail over.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { EXIT_USAGE } else { EXIT_OK });
+        }
+    };
+    let result = match arguments.verb {
+        _ if arguments.components => components::print(),
+        Some(Verb::Serve(serve)) => serve.run(),
+        Some(Verb::Log(log)) => log.run(),
+        None => Err(Failure::new(
+            EXIT_USAGE,
+            "say what to do: placet serve, placet log, or placet --help for more",
+        )),
+    };
+    match result {
+        Ok(()) => ExitCode::from(EXIT_OK),
+        Err(Failure { code, message }) => {
+            eprintln!("placet: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// A runtime for what waits.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(EXIT_FAILED, format!("cannot start: {error}")))
+}

@@ -1,0 +1,382 @@
+//! The actor of one loaded session: a mailbox, a state, one batch in flight.
+
+use super::advance::{self, Appended, Question};
+use super::hub::Hub;
+use super::ledger::Ledger;
+use super::opening::{self, Opened};
+use super::outlet::{Fault, Outlet, Ticket, Told};
+use super::{Attach, Order, OrderKind, history};
+use crate::engine::types::{
+    CommandId, Decide, Effect, ExecutionEnd, Input, Logged, Outcome, Overview, Presented, SetMode,
+    TurnStart, TurnStop,
+};
+use crate::exec::Interrupter;
+use crate::limits;
+use crate::log::{Lease, Version};
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// What an actor is sent.
+pub(super) enum Message {
+    Order {
+        order: Order,
+        outlet: Arc<dyn Outlet>,
+        ticket: Ticket,
+    },
+    Attach {
+        command: (String, String),
+        attach: Attach,
+        outlet: Arc<dyn Outlet>,
+        ticket: Ticket,
+    },
+    Subscribe {
+        after: Option<String>,
+        outlet: Arc<dyn Outlet>,
+        ticket: Ticket,
+    },
+    Unsubscribe {
+        outlet: Arc<dyn Outlet>,
+        ticket: Ticket,
+    },
+    /// More output of a running item.
+    Delta {
+        item: String,
+        text: String,
+    },
+    /// A running item ended.
+    Ended(ExecutionEnd),
+    Shutdown {
+        done: oneshot::Sender<()>,
+    },
+}
+
+impl Message {
+    /// Who waits for an answer, if anybody does.
+    pub(super) fn sender(self) -> Option<(Arc<dyn Outlet>, Ticket)> {
+        match self {
+            Message::Order { outlet, ticket, .. }
+            | Message::Attach { outlet, ticket, .. }
+            | Message::Subscribe { outlet, ticket, .. }
+            | Message::Unsubscribe { outlet, ticket } => Some((outlet, ticket)),
+            Message::Delta { .. } | Message::Ended(_) | Message::Shutdown { .. } => None,
+        }
+    }
+}
+
+/// Who waits for what a step does.
+pub(super) struct Waiting {
+    outlet: Arc<dyn Outlet>,
+    ticket: Ticket,
+    command: String,
+}
+
+pub(super) struct Actor {
+    pub(super) hub: Arc<Hub>,
+    pub(super) session: String,
+    lease: Lease,
+    version: Version,
+    state: Arc<[u8]>,
+    overview: Overview,
+    ledger: Ledger,
+    withheld: Vec<String>,
+    pub(super) folder: PathBuf,
+    subscribers: Vec<Arc<dyn Outlet>>,
+    /// Inputs of our own that go before the mailbox.
+    pub(super) queue: VecDeque<Input>,
+    pub(super) running: HashMap<String, Interrupter>,
+    pub(super) mailbox: mpsc::WeakSender<Message>,
+    deltas: u64,
+    leaving: Option<oneshot::Sender<()>>,
+    lost: bool,
+}
+
+impl Actor {
+    pub(super) fn spawn(
+        hub: Arc<Hub>,
+        opened: Opened,
+        subscriber: Option<Arc<dyn Outlet>>,
+    ) -> mpsc::Sender<Message> {
+        let (sender, receiver) = mpsc::channel(limits::SESSION_COMMANDS_QUEUED_MAX);
+        let Opened { session, lease, version, state, overview, ledger, withheld, folder, effects } =
+            opened;
+        let actor = Actor {
+            hub,
+            session,
+            lease,
+            version,
+            state,
+            overview,
+            ledger,
+            withheld,
+            folder,
+            subscribers: subscriber.into_iter().collect(),
+            queue: VecDeque::new(),
+            running: HashMap::new(),
+            mailbox: sender.downgrade(),
+            deltas: 0,
+            leaving: None,
+            lost: false,
+        };
+        tokio::spawn(actor.live(receiver, effects));
+        sender
+    }
+
+    async fn live(mut self, mut receiver: mpsc::Receiver<Message>, effects: Vec<Effect>) {
+        // The asks of recovery reach nobody yet: they are issued again to whoever attaches.
+        self.perform(effects).await;
+        loop {
+            while let Some(input) = self.queue.pop_front() {
+                self.advance(input, None).await;
+            }
+            if self.lost || (self.leaving.is_some() && self.running.is_empty()) {
+                break;
+            }
+            match receiver.recv().await {
+                Some(message) => self.receive(message).await,
+                None => break,
+            }
+        }
+        self.leave().await;
+    }
+
+    async fn receive(&mut self, message: Message) {
+        match message {
+            Message::Order { order, outlet, ticket } => self.order(order, outlet, ticket).await,
+            Message::Attach { command, attach, outlet, ticket } => {
+                let result = self.attach(&command, &attach, &outlet).await;
+                self.replayed(result, outlet, ticket).await;
+            }
+            Message::Subscribe { after, outlet, ticket } => {
+                let result = self.suffix(after.as_deref()).await.map(|suffix| {
+                    let cursor = self.overview.head.to_string();
+                    (serde_json::json!({"viewCursor": cursor}).to_string(), suffix)
+                });
+                self.replayed(result, outlet, ticket).await;
+            }
+            Message::Unsubscribe { outlet, ticket } => {
+                self.subscribers.retain(|known| !same(known, &outlet));
+                outlet.tell(Told::Answer { ticket, result: Ok("{}".to_owned()) });
+            }
+            Message::Delta { item, text } => self.delta(item, text),
+            Message::Ended(end) => {
+                self.running.remove(&end.item_id);
+                self.queue.push_back(Input::Ended(end));
+            }
+            Message::Shutdown { done } => {
+                self.queue.push_back(Input::Shutdown);
+                self.leaving = Some(done);
+            }
+        }
+    }
+
+    /// Answers, replays what came after the client's cursor, and asks again.
+    async fn replayed(
+        &mut self,
+        result: Result<(String, Vec<crate::engine::types::Event>), Fault>,
+        outlet: Arc<dyn Outlet>,
+        ticket: Ticket,
+    ) {
+        let presented = match self.presented().await {
+            Ok(presented) => presented,
+            Err(fault) => return outlet.tell(Told::Answer { ticket, result: Err(fault) }),
+        };
+        match result {
+            Ok((answer, suffix)) => {
+                if !self.subscribers.iter().any(|known| same(known, &outlet)) {
+                    self.subscribers.push(Arc::clone(&outlet));
+                }
+                outlet.tell(Told::Answer { ticket, result: Ok(answer) });
+                for event in suffix {
+                    outlet.tell(Told::Event(event));
+                }
+                for asked in presented {
+                    outlet.tell(Told::Ask(asked.params));
+                }
+            }
+            Err(fault) => outlet.tell(Told::Answer { ticket, result: Err(fault) }),
+        }
+    }
+
+    async fn attach(
+        &self,
+        command: &(String, String),
+        attach: &Attach,
+        _outlet: &Arc<dyn Outlet>,
+    ) -> Result<(String, Vec<crate::engine::types::Event>), Fault> {
+        // A resume is not kept in the ledger, but its id may not be another command's.
+        self.ledger.replay(&command.0, &command.1)?;
+        let suffix = self.suffix(attach.cursor.as_deref()).await?;
+        let history = if attach.cursor.is_some() {
+            history::none("cursorSuffix")
+        } else if attach.exclude_items {
+            history::none("excluded")
+        } else {
+            history::items(&self.hub, &self.session).await?
+        };
+        Ok((history::envelope(&self.overview, &history), suffix))
+    }
+
+    async fn suffix(
+        &self,
+        cursor: Option<&str>,
+    ) -> Result<Vec<crate::engine::types::Event>, Fault> {
+        match cursor {
+            Some(cursor) => {
+                let after = history::sequence(cursor, self.overview.head)?;
+                history::events(&self.hub, &self.session, after).await
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn presented(&self) -> Result<Vec<Presented>, Fault> {
+        let mut opened: Vec<Logged> = Vec::new();
+        for pointer in &self.overview.pending {
+            opened.push(history::record(&self.hub, &self.session, pointer.sequence).await?);
+        }
+        self.hub
+            .engine
+            .present(self.session.clone(), Arc::clone(&self.state), opened)
+            .await?
+            .map_err(Fault::unreadable)
+    }
+
+    async fn order(&mut self, order: Order, outlet: Arc<dyn Outlet>, ticket: Ticket) {
+        match self.ledger.replay(&order.id, &order.payload) {
+            Ok(None) => {}
+            Ok(Some(ack)) => return outlet.tell(Told::Answer { ticket, result: Ok(ack) }),
+            Err(fault) => return outlet.tell(Told::Answer { ticket, result: Err(fault) }),
+        }
+        let subscribed = self.subscribers.iter().any(|known| same(known, &outlet));
+        let caller = opening::caller(&self.hub, &outlet, &self.withheld, subscribed);
+        let waiting = Waiting { outlet, ticket, command: order.id.clone() };
+        let command = CommandId { id: order.id, payload: order.payload };
+        let input = match order.kind {
+            OrderKind::Turn { text, if_busy } => {
+                Input::Turn(TurnStart { command, caller, text, if_busy })
+            }
+            OrderKind::Stop { turn } => Input::Stop(TurnStop { command, caller, turn_id: turn }),
+            OrderKind::Decide { approval, requirement, choice, feedback } => {
+                Input::Decide(Decide {
+                    command,
+                    caller,
+                    approval_id: approval,
+                    requirement,
+                    choice_id: choice,
+                    feedback,
+                })
+            }
+            OrderKind::Mode { mode } => Input::Mode(SetMode { command, caller, mode }),
+        };
+        self.advance(input, Some(waiting)).await;
+    }
+
+    /// One step: asked, appended, adopted, told.
+    async fn advance(&mut self, input: Input, waiting: Option<Waiting>) {
+        let question = Question::Step(Some(Arc::clone(&self.state)), input);
+        let outcome = match advance::ask(&self.hub, &self.session, &self.ledger, &question).await {
+            Ok(outcome) => outcome,
+            Err(halted) => {
+                let command = waiting.as_ref().map_or("", |waiting| waiting.command.as_str());
+                return self.refuse(waiting.as_ref(), opening::fault(halted, command));
+            }
+        };
+        if let Some(approval) = advance::closes_twice(&self.ledger, &outcome.records) {
+            let why = format!("the approval {approval} would be closed twice");
+            return self.refuse(waiting.as_ref(), Fault::Internal(why));
+        }
+        if outcome.records.is_empty() {
+            return self.adopted(outcome, waiting).await;
+        }
+        let records = &outcome.records;
+        match advance::append(&self.hub, &self.lease, &self.version, records).await {
+            Appended::Durable(version) => {
+                self.version = version;
+                self.adopted(outcome, waiting).await;
+            }
+            other => {
+                // Without its lease, or without knowing its own log, the session cannot go on here.
+                self.lost = matches!(other, Appended::Lost | Appended::Unknown(_));
+                self.refuse(waiting.as_ref(), advance::append_fault(&self.session, &other));
+            }
+        }
+    }
+
+    fn refuse(&self, waiting: Option<&Waiting>, fault: Fault) {
+        match waiting {
+            Some(waiting) => waiting
+                .outlet
+                .tell(Told::Answer { ticket: waiting.ticket.clone(), result: Err(fault) }),
+            None => eprintln!("placet: session {}: a step was refused: {fault:?}", self.session),
+        }
+    }
+
+    /// The records are durable: adopt the state, then let everything out in its order.
+    async fn adopted(&mut self, outcome: Outcome, waiting: Option<Waiting>) {
+        for record in &outcome.records {
+            self.ledger.add(&advance::header(&record.header));
+        }
+        self.state = outcome.state.into();
+        let before = std::mem::replace(&mut self.overview, outcome.overview);
+        self.deltas = 0;
+        if let Some(Waiting { outlet, ticket, .. }) = waiting {
+            let ack = outcome.ack.unwrap_or_else(|| "{}".to_owned());
+            outlet.tell(Told::Answer { ticket, result: Ok(ack) });
+        }
+        for event in outcome.events {
+            self.tell(&Told::Event(event));
+        }
+        for effect in &outcome.effects {
+            if let Effect::Ask(asked) = effect {
+                self.tell(&Told::Ask(asked.params.clone()));
+            }
+        }
+        let now = (&self.overview.status, &self.overview.attention);
+        if now != (&before.status, &before.attention) {
+            self.hub.broadcast(&Told::Status {
+                session: self.session.clone(),
+                status: self.overview.status.clone(),
+                attention: self.overview.attention.clone(),
+                cursor: self.overview.head.to_string(),
+            });
+        }
+        self.perform(outcome.effects).await;
+    }
+
+    fn tell(&self, told: &Told) {
+        for subscriber in &self.subscribers {
+            subscriber.tell(told.clone());
+        }
+    }
+
+    fn delta(&mut self, item: String, text: String) {
+        self.deltas = self.deltas.saturating_add(1);
+        self.tell(&Told::Delta {
+            session: self.session.clone(),
+            item,
+            cursor: format!("{}.{}", self.overview.head, self.deltas),
+            text,
+        });
+    }
+
+    async fn leave(self) {
+        if !self.lost {
+            // A lease that cannot be given back ends with the host's life lock.
+            let _ = self.hub.log.release(self.lease).await;
+        }
+        self.hub.broadcast(&Told::Closed {
+            session: self.session,
+            reason: "hostShutdown".to_owned(),
+            cursor: self.overview.head.to_string(),
+        });
+        if let Some(done) = self.leaving {
+            let _ = done.send(());
+        }
+    }
+}
+
+fn same(a: &Arc<dyn Outlet>, b: &Arc<dyn Outlet>) -> bool {
+    a.party().connection == b.party().connection
+}

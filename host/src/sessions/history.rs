@@ -1,0 +1,229 @@
+//! Reading a session's past: records, pages of the view, the items of a resume.
+
+use super::PageRequest;
+use super::advance::logged;
+use super::hub::{Hub, log_fault};
+use super::outlet::Fault;
+use crate::engine::types::{Event, Logged, Overview};
+use crate::limits;
+use crate::log::SessionRow;
+use serde_json::{Value, json};
+
+/// One record.
+pub(super) async fn record(hub: &Hub, session: &str, sequence: u64) -> Result<Logged, Fault> {
+    let stored = hub.log.record(session, sequence).await;
+    match stored.map_err(|error| log_fault(session, &error))? {
+        Some(stored) => Ok(logged(stored)),
+        None => Err(Fault::Internal(format!("the log has no record {sequence} of {session}"))),
+    }
+}
+
+/// Every record after a sequence.
+pub(super) async fn records(hub: &Hub, session: &str, after: u64) -> Result<Vec<Logged>, Fault> {
+    let mut all: Vec<Logged> = Vec::new();
+    let mut after = after;
+    loop {
+        let some = some(hub, session, after).await?;
+        let Some(last) = some.last() else {
+            return Ok(all);
+        };
+        after = last.header.sequence;
+        all.extend(some);
+    }
+}
+
+/// The next records after a sequence, as many as one read gives.
+async fn some(hub: &Hub, session: &str, after: u64) -> Result<Vec<Logged>, Fault> {
+    let stored = hub
+        .log
+        .read(session, after, limits::READ_RECORDS_MAX, limits::READ_BYTES_MAX)
+        .await
+        .map_err(|error| log_fault(session, &error))?;
+    Ok(stored.into_iter().map(logged).collect())
+}
+
+/// The view events after a sequence.
+pub(super) async fn events(hub: &Hub, session: &str, after: u64) -> Result<Vec<Event>, Fault> {
+    render(hub, session, records(hub, session, after).await?).await
+}
+
+async fn render(hub: &Hub, session: &str, records: Vec<Logged>) -> Result<Vec<Event>, Fault> {
+    hub.engine.render(session.to_owned(), records).await?.map_err(Fault::unreadable)
+}
+
+/// The sequence that a cursor names. Ephemeral events carry the sequence before
+/// them with a suffix, so the sequence is all that counts.
+pub(super) fn sequence(cursor: &str, head: u64) -> Result<u64, Fault> {
+    let unknown = || Fault::MissingAnchor(cursor.to_owned());
+    let (sequence, suffix) = match cursor.split_once('.') {
+        Some((sequence, suffix)) => (sequence, Some(suffix)),
+        None => (cursor, None),
+    };
+    if suffix.is_some_and(|suffix| suffix.parse::<u64>().is_err()) {
+        return Err(unknown());
+    }
+    sequence.parse().ok().filter(|sequence| *sequence <= head).ok_or_else(unknown)
+}
+
+/// A page of the view.
+pub(super) async fn page(hub: &Hub, session: &str, request: &PageRequest) -> Result<String, Fault> {
+    let head = hub.log.head(session).await.map_err(|error| log_fault(session, &error))?.sequence;
+    let from = match &request.cursor {
+        Some(cursor) => Some(sequence(cursor, head)?),
+        None => None,
+    };
+    let (events, more) = if request.backward {
+        backward(hub, session, from.unwrap_or(head.saturating_add(1)), request).await?
+    } else {
+        forward(hub, session, from.unwrap_or(0), request).await?
+    };
+    let end = if request.backward { events.first() } else { events.last() };
+    let next = end.filter(|_| more).map(|event| event.sequence.to_string());
+    let events: Vec<Value> = events.iter().map(unframed).collect();
+    Ok(json!({"events": events, "nextCursor": next}).to_string())
+}
+
+/// The notification without its envelope.
+fn unframed(event: &Event) -> Value {
+    let params: Value = serde_json::from_str(&event.params).unwrap_or(Value::Null);
+    json!({"method": event.method, "params": params})
+}
+
+/// Takes events while they fit; false when one did not.
+fn fill(page: &mut Vec<Event>, bytes: &mut usize, event: Event, request: &PageRequest) -> bool {
+    let size = event.params.len().saturating_add(limits::EVENT_FRAME_BYTES);
+    let fits = bytes.saturating_add(size) <= request.max_bytes;
+    if page.len() < request.limit && (fits || page.is_empty()) {
+        *bytes = bytes.saturating_add(size);
+        page.push(event);
+        return true;
+    }
+    false
+}
+
+async fn forward(
+    hub: &Hub,
+    session: &str,
+    after: u64,
+    request: &PageRequest,
+) -> Result<(Vec<Event>, bool), Fault> {
+    let (mut page, mut bytes, mut after) = (Vec::new(), 0, after);
+    loop {
+        let records = some(hub, session, after).await?;
+        let Some(last) = records.last() else {
+            return fitting(page, false);
+        };
+        after = last.header.sequence;
+        for event in render(hub, session, records).await? {
+            if !fill(&mut page, &mut bytes, event, request) {
+                return fitting(page, true);
+            }
+        }
+    }
+}
+
+async fn backward(
+    hub: &Hub,
+    session: &str,
+    before: u64,
+    request: &PageRequest,
+) -> Result<(Vec<Event>, bool), Fault> {
+    let (mut page, mut bytes, mut before) = (Vec::new(), 0, before);
+    let window = u64::try_from(limits::READ_RECORDS_MAX).unwrap_or(u64::MAX);
+    while before > 1 {
+        let after = before.saturating_sub(window).saturating_sub(1);
+        let mut records = Vec::new();
+        let mut from = after;
+        while from.saturating_add(1) < before {
+            let mut some = some(hub, session, from).await?;
+            some.retain(|record| record.header.sequence < before);
+            let Some(last) = some.last() else { break };
+            from = last.header.sequence;
+            records.extend(some);
+        }
+        for event in render(hub, session, records).await?.into_iter().rev() {
+            if !fill(&mut page, &mut bytes, event, request) {
+                page.reverse();
+                return fitting(page, true);
+            }
+        }
+        before = after.saturating_add(1);
+    }
+    page.reverse();
+    fitting(page, false)
+}
+
+/// A single event that fits no frame is an error that names it.
+fn fitting(page: Vec<Event>, more: bool) -> Result<(Vec<Event>, bool), Fault> {
+    match page.first() {
+        Some(event) if event.params.len() > limits::FRAME_BYTES_MAX / 2 => {
+            Err(Fault::EventTooLarge(event.sequence.to_string()))
+        }
+        _ => Ok((page, more)),
+    }
+}
+
+/// A history without items, and why.
+pub(super) fn none(reason: &str) -> Value {
+    json!({"mode": "none", "items": null, "snapshot": null, "noneReason": reason})
+}
+
+/// The items of a session as they stand now, in the order in which they began.
+pub(super) async fn items(hub: &Hub, session: &str) -> Result<Value, Fault> {
+    let mut items: Vec<Value> = Vec::new();
+    let mut bytes = 0_usize;
+    for event in events(hub, session, 0).await? {
+        if !event.method.starts_with("item/") {
+            continue;
+        }
+        let params: Value = serde_json::from_str(&event.params).unwrap_or(Value::Null);
+        let Some(item) = params.get("item") else { continue };
+        bytes = bytes.saturating_add(event.params.len());
+        match items.iter_mut().find(|known| known.get("itemId") == item.get("itemId")) {
+            Some(known) => *known = item.clone(),
+            None => items.push(item.clone()),
+        }
+    }
+    if bytes > limits::HISTORY_BYTES_MAX {
+        return Ok(none("historyBudget"));
+    }
+    Ok(json!({"mode": "inline", "items": items, "snapshot": null}))
+}
+
+/// The result of a resume or a read.
+pub(super) fn envelope(overview: &Overview, history: &Value) -> String {
+    let session: Value = serde_json::from_str(&overview.session).unwrap_or(Value::Null);
+    let pointers: Vec<Value> = overview
+        .pending
+        .iter()
+        .map(|pointer| {
+            json!({
+                "kind": "approval", "approvalId": pointer.approval_id,
+                "viewCursor": pointer.sequence.to_string(),
+            })
+        })
+        .collect();
+    let mut result = json!({
+        "session": session, "viewCursor": overview.head.to_string(), "history": history,
+        "pendingRequests": pointers,
+    });
+    let last = overview.last_turn.as_ref().and_then(|last| serde_json::from_str(last).ok());
+    if let (Value::Object(map), Some(last)) = (&mut result, last) {
+        map.insert("lastTurn".to_owned(), last);
+    }
+    result.to_string()
+}
+
+/// A session that cannot be read, as a list shows it: nothing in it is allowed.
+pub(super) fn unreadable_session(hub: &Hub, row: &SessionRow, fault: &Fault) -> Value {
+    let why = match fault {
+        Fault::Internal(why) => why.clone(),
+        other => format!("{other:?}"),
+    };
+    json!({
+        "sessionId": row.session, "path": hub.log_path(&row.session), "status": "notLoaded",
+        "createdAt": row.created_ms.to_string(), "updatedAt": row.updated_ms.to_string(),
+        "turnCount": 0, "activeTurnId": null, "workspaceRoot": row.workspace, "providerId": null,
+        "modelId": null, "forkedFrom": null, "sideFrom": null, "quarantined": why,
+    })
+}

@@ -1,0 +1,137 @@
+//! What a session tells a connection, and what it knows of one.
+
+use crate::engine::EngineError;
+use crate::engine::types::{Event, Refusal};
+
+/// Names the request that an answer belongs to. Opaque: the transport's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket(pub String);
+
+/// Something that a connection is told. What is told in one order arrives in that order.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// The answer to a request: UTF-8 JSON, or why there is none.
+    Answer {
+        /// The request.
+        ticket: Ticket,
+        /// The answer.
+        result: Result<String, Fault>,
+    },
+    /// A view event.
+    Event(Event),
+    /// A request that a person must see: its parameters, UTF-8 JSON.
+    Ask(String),
+    /// More output of a running item.
+    Delta {
+        /// The session.
+        session: String,
+        /// The item.
+        item: String,
+        /// Its cursor: the head with a suffix.
+        cursor: String,
+        /// The text.
+        text: String,
+    },
+    /// Status or attention changed.
+    Status {
+        /// The session.
+        session: String,
+        /// `idle` or `running`.
+        status: String,
+        /// Who is needed.
+        attention: Vec<String>,
+        /// The head.
+        cursor: String,
+    },
+    /// A session began: its object, UTF-8 JSON.
+    Started(String),
+    /// A session left this host.
+    Closed {
+        /// The session.
+        session: String,
+        /// Why.
+        reason: String,
+        /// The head.
+        cursor: String,
+    },
+}
+
+/// A connection.
+pub trait Outlet: Send + Sync {
+    /// Tells it something; never waits.
+    fn tell(&self, told: Told);
+    /// Who is at its other end.
+    fn party(&self) -> &Party;
+}
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// `clientInfo.name`.
+    pub client: String,
+    /// The connection's own name, for the record.
+    pub connection: String,
+    /// The listener's seal.
+    pub seal: String,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// The component refused.
+    Refused {
+        /// Why.
+        refusal: Refusal,
+        /// The command.
+        command: String,
+    },
+    /// The same id with another payload.
+    CommandConflict {
+        /// The command.
+        command: String,
+    },
+    /// Refused with a reason word.
+    Rejected {
+        /// The command.
+        command: String,
+        /// The word.
+        reason: String,
+        /// What happened and what to do next.
+        message: String,
+    },
+    /// A parameter makes no sense.
+    Invalid(String),
+    /// No log of this session.
+    NotFound(String),
+    /// The log exists, but the session is not loaded here.
+    NotLoaded(String),
+    /// Another host holds the session.
+    InUse(String),
+    /// A cursor that was never minted here.
+    MissingAnchor(String),
+    /// An event that fits no page.
+    EventTooLarge(String),
+    /// Too busy; try again.
+    Overloaded(String),
+    /// Something failed that should not.
+    Internal(String),
+}
+
+impl From<EngineError> for Fault {
+    fn from(error: EngineError) -> Fault {
+        match error {
+            EngineError::Overloaded { .. } => Fault::Overloaded(error.to_string()),
+            _ => Fault::Internal(error.to_string()),
+        }
+    }
+}
+
+impl Fault {
+    /// A refusal of a read.
+    pub(super) fn unreadable(refusal: Refusal) -> Fault {
+        match refusal {
+            Refusal::Unreadable(why) | Refusal::Misuse(why) => Fault::Internal(why),
+            refusal => Fault::Refused { refusal, command: String::new() },
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The methods, one arm each: parameters in, an order or an answer out.
+
+use super::frames::WireError;
+use super::params::Params;
+use crate::engine::types::Requirement;
+use crate::limits;
+use crate::sessions::{
+    Attach, Fault, Hub, Order, OrderKind, Outlet, PageRequest, Start, Ticket, Told,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Serves one request. What it returns as an error was not told to anybody yet.
+pub(super) async fn call(
+    hub: &Arc<Hub>,
+    outlet: Arc<dyn Outlet>,
+    ticket: Ticket,
+    method: &str,
+    params: &Params,
+) -> Result<(), WireError> {
+    match method {
+        "session/start" => {
+            let start = start(hub, params)?;
+            hub.start(start, outlet, ticket).await;
+        }
+        "session/resume" => {
+            let session = params.string("sessionId")?;
+            let command = (params.command()?, params.payload(hub.home(), &session, method));
+            for (member, why) in [("permissionProfile", "permission_profile_unknown")] {
+                if params.optional_string(member)?.is_some() {
+                    return Err(rejected(&command.0, why));
+                }
+            }
+            let attach = Attach {
+                cursor: params.optional_string("cursor")?,
+                exclude_items: params.boolean("excludeItems")?.unwrap_or(false),
+            };
+            hub.resume(session, command, attach, outlet, ticket).await;
+        }
+        "session/read" => {
+            let exclude = params.boolean("excludeItems")?.unwrap_or(true);
+            answer(&outlet, ticket, hub.read(&params.string("sessionId")?, exclude).await);
+        }
+        "session/list" => answer(&outlet, ticket, hub.list().await),
+        "approval/listPending" => {
+            answer(&outlet, ticket, hub.pending(&params.string("sessionId")?).await);
+        }
+        "view/page" => {
+            let request = page(params)?;
+            answer(&outlet, ticket, hub.page(&params.string("sessionId")?, &request).await);
+        }
+        "view/subscribe" => {
+            let session = params.string("sessionId")?;
+            let after = params.optional_string("after")?;
+            hub.subscribe(&session, after, outlet, ticket).await;
+        }
+        "view/unsubscribe" => {
+            hub.unsubscribe(&params.string("sessionId")?, outlet, ticket).await;
+        }
+        _ => {
+            let Some(kind) = order(method, params)? else {
+                return Err(WireError::method(method));
+            };
+            let session = params.string("sessionId")?;
+            let payload = params.payload(hub.home(), &session, method);
+            let order = Order { id: params.command()?, payload, kind };
+            hub.order(&session, order, outlet, ticket).await;
+        }
+    }
+    Ok(())
+}
+
+fn answer(outlet: &Arc<dyn Outlet>, ticket: Ticket, result: Result<String, Fault>) {
+    outlet.tell(Told::Answer { ticket, result });
+}
+
+fn rejected(command: &str, reason: &str) -> WireError {
+    let message = "this host has no permission profiles; leave the member out";
+    WireError::new(-32030, "commandRejected", message)
+        .with("commandId", command)
+        .with("reason", reason)
+}
+
+fn start(hub: &Arc<Hub>, params: &Params) -> Result<Start, WireError> {
+    let id = params.command()?;
+    if params.optional_string("permissionProfile")?.is_some() {
+        return Err(rejected(&id, "permission_profile_unknown"));
+    }
+    for experimental in ["worktree", "limits"] {
+        if params.get(experimental).is_some() {
+            let message = format!("the member `{experimental}` is experimental and not served");
+            return Err(WireError::params(message));
+        }
+    }
+    let workspace = params.optional_string("workspaceRoot")?;
+    if let Some(roots) = params.get("workspaceRoots") {
+        let first = roots.as_array().and_then(|roots| roots.first()).and_then(Value::as_str);
+        match (first, &workspace) {
+            (Some(first), Some(root)) if first == root => {}
+            (Some(_), None) => {}
+            _ => {
+                return Err(WireError::params(
+                    "workspaceRoots must be paths, and its first the workspaceRoot",
+                ));
+            }
+        }
+        return Ok(Start {
+            workspace: first.map(str::to_owned),
+            ..plain_start(hub, params, id, workspace)?
+        });
+    }
+    plain_start(hub, params, id, workspace)
+}
+
+fn plain_start(
+    hub: &Arc<Hub>,
+    params: &Params,
+    id: String,
+    workspace: Option<String>,
+) -> Result<Start, WireError> {
+    Ok(Start {
+        payload: params.payload(hub.home(), "home", "session/start"),
+        id,
+        session: params.optional_string("sessionId")?,
+        mode: params.optional_string("approvalMode")?,
+        workspace,
+        provider: params.optional_string("providerId")?,
+        model: params.optional_string("modelId")?,
+    })
+}
+
+fn page(params: &Params) -> Result<PageRequest, WireError> {
+    let limit = params
+        .unsigned("limit")?
+        .ok_or_else(|| WireError::params("the member `limit` is missing"))?;
+    let limit = usize::try_from(limit)
+        .ok()
+        .filter(|limit| (1..=limits::PAGE_EVENTS_MAX).contains(limit))
+        .ok_or_else(|| {
+            WireError::params(format!("`limit` must be from 1 to {}", limits::PAGE_EVENTS_MAX))
+        })?;
+    let backward = match params.optional_string("direction")?.as_deref() {
+        None | Some("forward") => false,
+        Some("backward") => true,
+        Some(other) => {
+            let message = format!("`direction` must be forward or backward, not `{other}`");
+            return Err(WireError::params(message));
+        }
+    };
+    if params.get("anchor").is_some() {
+        return Err(WireError::new(-32042, "noBoundary", "this host never compacts a session")
+            .with("anchor", "latestCompaction")
+            .with("latestBoundaryCursor", Value::Null));
+    }
+    let max_bytes = match params.unsigned("maxBytes")? {
+        Some(0) => return Err(WireError::params("`maxBytes` must be at least 1")),
+        Some(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX).min(limits::PAGE_BYTES_MAX),
+        None => limits::PAGE_BYTES_MAX,
+    };
+    Ok(PageRequest { cursor: params.optional_string("cursor")?, backward, limit, max_bytes })
+}
+
+/// The order that a method stands for; none when it is no command of ours.
+fn order(method: &str, params: &Params) -> Result<Option<OrderKind>, WireError> {
+    Ok(Some(match method {
+        "turn/start" => {
+            OrderKind::Turn { text: text(params)?, if_busy: params.optional_string("ifBusy")? }
+        }
+        "turn/interrupt" | "turn/cancel" => {
+            OrderKind::Stop { turn: params.optional_string("turnId")? }
+        }
+        "approval/decide" => OrderKind::Decide {
+            approval: params.string("approvalId")?,
+            requirement: requirement(params)?,
+            choice: params.string("choiceId")?,
+            feedback: params.optional_string("feedback")?.is_some(),
+        },
+        "session/setApprovalMode" => OrderKind::Mode { mode: params.string("mode")? },
+        _ => return Ok(None),
+    }))
+}
+
+/// The text parts of a turn's input, joined by new lines.
+fn text(params: &Params) -> Result<String, WireError> {
+    let parts = params.get("input").and_then(Value::as_array).filter(|parts| !parts.is_empty());
+    let parts = parts.ok_or_else(|| WireError::params("`input` must be a list of parts"))?;
+    let mut texts = Vec::new();
+    for part in parts {
+        let kind = part.get("type").and_then(Value::as_str);
+        match (kind, part.get("text").and_then(Value::as_str)) {
+            (Some("text"), Some(text)) => texts.push(text),
+            _ => return Err(WireError::params("this agent takes parts of the type text only")),
+        }
+    }
+    Ok(texts.join("\n"))
+}
+
+fn requirement(params: &Params) -> Result<Requirement, WireError> {
+    let wrong = || {
+        WireError::params("`requirementId` must have an approvalId and a sourceIndex of 0 or more")
+    };
+    let value = params.get("requirementId").ok_or_else(wrong)?;
+    let approval_id = value.get("approvalId").and_then(Value::as_str).ok_or_else(wrong)?;
+    let index = value.get("sourceIndex").and_then(Value::as_u64).ok_or_else(wrong)?;
+    Ok(Requirement {
+        approval_id: approval_id.to_owned(),
+        source_index: u32::try_from(index).map_err(|_| wrong())?,
+    })
+}
