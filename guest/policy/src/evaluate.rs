@@ -65,7 +65,7 @@ pub(crate) fn without_mode(
         coverage,
         ..row(
             Decision::Ask,
-            if action.asked_for { TableRow::AskedFor } else { TableRow::Unconfined },
+            unmatched_row(action),
             "it was pending when its host stopped, so a person is asked again".to_owned(),
         )
     })
@@ -163,7 +163,7 @@ fn by_policy(
         });
     }
     let coverage = coverage(state, context, action, reading);
-    // A command without stages has nothing that could be covered: no reason, no run.
+    // Nothing that covers is no reason, and without a reason nothing runs.
     if coverage.is_empty() || coverage.contains(&Coverage::Unmatched) {
         return Err(coverage);
     }
@@ -223,6 +223,9 @@ fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading
         state.grants.iter().find(same).map(|held| Coverage::Grant(held.approval.clone()))
     });
     match &reading.subject {
+        // A command without stages has nothing that a rule or the table could
+        // cover; the grant of exactly these bytes still does.
+        Subject::Shell { .. } if reading.stages.is_empty() => granted.into_iter().collect(),
         Subject::Shell { .. } => reading
             .stages
             .iter()

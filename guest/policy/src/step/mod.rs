@@ -149,7 +149,12 @@ impl<'a> Draft<'a> {
             },
             body: Some(body.encode()?),
         };
-        self.state = Some(fold::apply(self.state.take(), &record)?);
+        let folded = fold::apply(self.state.take(), &record).map_err(|refusal| match refusal {
+            // The log is readable; what was asked for is what does not fit it.
+            Refusal::Unreadable(why) => Refusal::Misuse(why),
+            other => other,
+        })?;
+        self.state = Some(folded);
         self.events.extend(render::render(&self.context.session_id, &record)?);
         self.records.push(record);
         Ok(sequence)
