@@ -1,52 +1,40 @@
 //! Everything a developer of Placet runs; `cargo xtask help` lists the verbs.
 
 mod components;
+mod demo;
 mod process;
+mod setup;
+mod stream;
+mod test;
+mod tidy;
+mod usage;
 mod wasm;
 mod workspace;
 
 use std::process::ExitCode;
 
-use workspace::Workspace;
+use usage::{USAGE, Verb, parse};
+use workspace::{Workspace, cargo};
 
-const USAGE: &str = "\
-usage: cargo xtask VERB
-
-  components   build, encode and inspect the policy component and the four modes
-
-examples:
-  cargo xtask components
-  PLACET_WASM_TOOLCHAIN=debian cargo xtask components   force one wasm toolchain (rustup or debian)
-";
-
-/// What the command line asks for.
-enum Verb {
-    Help,
-    Components,
-}
-
-fn parse(arguments: &[String]) -> Result<Verb, String> {
-    let Some((verb, rest)) = arguments.split_first() else {
-        return Err("a verb is missing".to_owned());
-    };
-    let parsed = match verb.as_str() {
-        "help" | "--help" | "-h" => return Ok(Verb::Help),
-        "components" => Verb::Components,
-        other => return Err(format!("there is no verb `{other}`")),
-    };
-    match rest.first() {
-        Some(extra) => Err(format!("`{verb}` takes no argument `{extra}`")),
-        None => Ok(parsed),
-    }
-}
-
-fn run(verb: Verb) -> anyhow::Result<()> {
+/// Whether everything that the verb looked at was fine.
+fn run(verb: Verb) -> anyhow::Result<bool> {
     let workspace = Workspace::locate()?;
     match verb {
         Verb::Help => print!("{USAGE}"),
+        Verb::Setup => setup::run_all(&workspace)?,
         Verb::Components => components::run(&workspace)?,
+        Verb::Tidy => tidy::run(&workspace)?,
+        Verb::Test { only } => return Ok(test::run(&workspace, &only)),
+        Verb::WriteCases => test::write_cases(&workspace)?,
+        Verb::Demo { placet, check: false } => demo::run(&workspace, placet)?,
+        Verb::Demo { placet, check: true } => demo::check(&workspace, placet)?,
+        Verb::Bench { rest } => {
+            components::run(&workspace)?;
+            let mut bench = process::cargo_in(&workspace.root, cargo());
+            process::run(bench.args(["bench", "--package", "placet-tests"]).args(rest))?;
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn main() -> ExitCode {
@@ -59,7 +47,8 @@ fn main() -> ExitCode {
         }
     };
     match run(verb) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

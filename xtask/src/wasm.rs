@@ -99,7 +99,9 @@ fn rustup() -> anyhow::Result<Toolchain> {
             bail!("there is no rustup on PATH");
         }
         println!("setup: adding {TARGET} through rustup");
-        run(Command::new("rustup").args(["target", "add", TARGET]))?;
+        // One try only: without a network the packages are the quicker way.
+        let mut add = Command::new("rustup");
+        run(add.env("RUSTUP_MAX_RETRIES", "0").args(["target", "add", TARGET]))?;
         if !has_target() {
             bail!("rustup added {TARGET}, but `{}` does not have it", rustc().display());
         }

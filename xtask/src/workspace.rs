@@ -37,6 +37,11 @@ impl Workspace {
         self.target.join("components")
     }
 
+    /// The program that `cargo build` makes.
+    pub(crate) fn placet(&self) -> PathBuf {
+        self.target.join("debug/placet")
+    }
+
     /// The path as shown to people: relative to the repository where it lies inside.
     pub(crate) fn shown<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
         path.strip_prefix(&self.root).unwrap_or(path).display()

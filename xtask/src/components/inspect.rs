@@ -128,3 +128,42 @@ fn has_types_only(types: TypesRef<'_>, entity: &ComponentEntityType) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty component: magic, version 13, layer 1.
+    const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+    /// A function type without parameters and result, then the import `x` of that type.
+    const FUNCTION_IMPORT: [u8; 14] = [0x07, 5, 1, 0x40, 0, 1, 0, 0x0a, 6, 1, 0, 1, b'x', 1];
+
+    fn complaint(bytes: &[u8], role: Role) -> String {
+        inspect(bytes, role).map_or_else(|error| format!("{error:#}"), |report| report.to_string())
+    }
+
+    #[test]
+    fn a_component_without_the_export_is_refused() {
+        assert!(complaint(&COMPONENT, Role::Mode).contains("it must export placet:policy/mode"));
+        assert!(
+            complaint(&COMPONENT, Role::Policy).contains("it does not import placet:policy/mode")
+        );
+    }
+
+    #[test]
+    fn a_function_import_is_refused() {
+        let mut bytes = COMPONENT.to_vec();
+        bytes.extend(FUNCTION_IMPORT);
+        bytes.push(0);
+        for role in [Role::Mode, Role::Policy] {
+            assert_eq!(complaint(&bytes, role), "it must not import x");
+        }
+    }
+
+    #[test]
+    fn what_is_no_component_is_refused() {
+        let core_module = *b"\0asm\x01\0\0\0";
+        assert!(complaint(&core_module, Role::Mode).contains("a core module, not a component"));
+        assert!(complaint(b"text", Role::Mode).contains("not valid WebAssembly"));
+    }
+}

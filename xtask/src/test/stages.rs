@@ -1,0 +1,145 @@
+//! The stages of `cargo xtask test`: what each runs, how its cases are read and which must be there.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::demo::claims;
+use crate::process::cargo_in;
+use crate::setup::interpreter;
+use crate::tidy;
+use crate::workspace::{Workspace, cargo};
+
+/// The list of the Rust cases, written by `cargo xtask test --write-cases`.
+pub(crate) const RUST_CASES: &str = "tests/cases.txt";
+const PYTHON_CASES: &str = "tests/clients/python/cases.txt";
+
+/// How the cases of a stage are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// The stage as a whole is its one case.
+    Whole,
+    /// `cargo test`.
+    Libtest,
+    /// `ok NAME` and `FAILED NAME`.
+    Plain,
+}
+
+/// One stage.
+pub(crate) struct Stage {
+    /// The name for `--only` and for the table.
+    pub(crate) name: &'static str,
+    /// The stages that must have passed before.
+    pub(crate) needs: &'static [&'static str],
+    /// How its cases are read.
+    pub(crate) format: Format,
+}
+
+/// In the order in which they run.
+pub(crate) const STAGES: [Stage; 9] = [
+    Stage { name: "setup", needs: &[], format: Format::Whole },
+    Stage { name: "components", needs: &["setup"], format: Format::Whole },
+    Stage { name: "tidy", needs: &[], format: Format::Plain },
+    Stage { name: "fmt", needs: &[], format: Format::Whole },
+    Stage { name: "clippy", needs: &[], format: Format::Whole },
+    Stage { name: "build", needs: &[], format: Format::Whole },
+    Stage { name: "rust", needs: &["components", "build"], format: Format::Libtest },
+    Stage { name: "python", needs: &["setup", "components", "build"], format: Format::Plain },
+    Stage { name: "demo", needs: &["components", "build"], format: Format::Plain },
+];
+
+impl Stage {
+    /// The command that runs the stage.
+    pub(crate) fn command(&self, workspace: &Workspace) -> anyhow::Result<Command> {
+        let placet = workspace.placet();
+        Ok(match self.name {
+            "fmt" => cargo_with(workspace, &["fmt", "--all", "--check"]),
+            "clippy" => cargo_with(
+                workspace,
+                &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+            ),
+            // Not `-p placet`: that would select other features and build wasmtime twice.
+            "build" => cargo_with(workspace, &["build", "--locked"]),
+            "rust" => cargo_test(workspace, &[]),
+            "python" => {
+                let mut command = Command::new(interpreter(workspace));
+                command.current_dir(&workspace.root).arg("-u").arg("tests/clients/python/run.py");
+                command.arg("--placet").arg(&placet);
+                command
+            }
+            "demo" => {
+                let mut command = myself(workspace, "demo")?;
+                command.arg("--check").arg("--placet").arg(&placet);
+                command
+            }
+            own => myself(workspace, own)?,
+        })
+    }
+
+    /// The names that must report, and where they are listed.
+    pub(crate) fn listed(
+        &self,
+        root: &Path,
+    ) -> anyhow::Result<Option<(Vec<String>, &'static str)>> {
+        Ok(match self.name {
+            "tidy" => Some((tidy::names(), "xtask/src/tidy")),
+            "rust" => Some((read_list(root, RUST_CASES)?, RUST_CASES)),
+            "python" => Some((read_list(root, PYTHON_CASES)?, PYTHON_CASES)),
+            "demo" => Some((claims::names(), "xtask/src/demo/claims.rs")),
+            _ => None,
+        })
+    }
+}
+
+/// `cargo test` over the default members, to run them or, with `--list`, to name them.
+pub(crate) fn cargo_test(workspace: &Workspace, harness: &[&str]) -> Command {
+    let mut command = cargo_with(workspace, &["test", "--locked", "--no-fail-fast", "--"]);
+    command.args(harness);
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        // On one thread libtest prints a name before its case runs, and output may come between.
+        let threads = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
+        command.env("RUST_TEST_THREADS", threads.to_string());
+    }
+    command
+}
+
+fn cargo_with(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = cargo_in(&workspace.root, cargo());
+    command.args(arguments);
+    command
+}
+
+/// This program with another verb.
+fn myself(workspace: &Workspace, verb: &str) -> anyhow::Result<Command> {
+    let program = std::env::current_exe().context("this program does not know its own path")?;
+    let mut command = Command::new(program);
+    command.current_dir(&workspace.root).arg(verb);
+    Ok(command)
+}
+
+fn read_list(root: &Path, list: &str) -> anyhow::Result<Vec<String>> {
+    let text = std::fs::read_to_string(root.join(list))
+        .with_context(|| format!("could not read {list}"))?;
+    let lines = text.lines().map(str::trim);
+    Ok(lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_needs_only_stages_before_it() {
+        for (index, stage) in STAGES.iter().enumerate() {
+            for need in stage.needs {
+                let position = STAGES.iter().position(|other| other.name == *need);
+                assert!(
+                    position.is_some_and(|position| position < index),
+                    "{}: {need}",
+                    stage.name
+                );
+            }
+        }
+    }
+}
