@@ -44,7 +44,10 @@ fn main() -> Result<()> {
     for round in 1..=ROUNDS + ROUNDS_WARM {
         let decide = host.decide(&session, round)?;
         let begun = Instant::now();
-        bare.execute("INSERT INTO rows (round, bytes) VALUES (?1, ?2)", params![round, payload])?;
+        bare.execute(
+            "INSERT INTO rows (round, bytes) VALUES (?1, ?2)",
+            params![i64::try_from(round)?, payload],
+        )?;
         if round > ROUNDS_WARM {
             decides.push(decide);
             commits.push(begun.elapsed());

@@ -142,7 +142,7 @@ impl<E: Evaluator> Walk<'_, E> {
             self.session.world.paths.insert(path, class);
         }
         if self.random.once_in(20) {
-            self.session.world.environment = self.random.next().to_string();
+            self.session.world.environment = self.random.number().to_string();
         }
         if self.random.once_in(8) {
             let decision = [Decision::Allow, Decision::Ask, Decision::Deny];
