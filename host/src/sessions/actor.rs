@@ -7,8 +7,8 @@ use super::opening::{self, Opened};
 use super::outlet::{Fault, Outlet, Ticket, Told};
 use super::{Attach, Order, OrderKind, history};
 use crate::engine::types::{
-    CommandId, Decide, Effect, ExecutionEnd, Input, Logged, Outcome, Overview, Presented, Proposal,
-    SetMode, TurnStart, TurnStop, Unjudged,
+    CommandId, Decide, Effect, Event, ExecutionEnd, Input, Logged, Outcome, Overview, Presented,
+    Proposal, SetMode, TurnStart, TurnStop, Unjudged,
 };
 use crate::exec::Interrupter;
 use crate::limits;
@@ -145,7 +145,7 @@ impl Actor {
         match message {
             Message::Order { order, outlet, ticket } => self.order(order, outlet, ticket).await,
             Message::Attach { command, attach, outlet, ticket } => {
-                let result = self.attach(&command, &attach, &outlet).await;
+                let result = self.attach(&command, &attach).await;
                 self.replayed(result, outlet, ticket).await;
             }
             Message::Subscribe { after, outlet, ticket } => {
@@ -174,7 +174,7 @@ impl Actor {
     /// Answers, replays what came after the client's cursor, and asks again.
     async fn replayed(
         &mut self,
-        result: Result<(String, Vec<crate::engine::types::Event>), Fault>,
+        result: Result<(String, Vec<Event>), Fault>,
         outlet: Arc<dyn Outlet>,
         ticket: Ticket,
     ) {
@@ -203,8 +203,7 @@ impl Actor {
         &self,
         command: &(String, String),
         attach: &Attach,
-        _outlet: &Arc<dyn Outlet>,
-    ) -> Result<(String, Vec<crate::engine::types::Event>), Fault> {
+    ) -> Result<(String, Vec<Event>), Fault> {
         // A resume is not kept in the ledger, but its id may not be another command's.
         self.ledger.replay(&command.0, &command.1)?;
         let suffix = self.suffix(attach.cursor.as_deref()).await?;
@@ -218,10 +217,7 @@ impl Actor {
         Ok((history::envelope(&self.overview, &history), suffix))
     }
 
-    async fn suffix(
-        &self,
-        cursor: Option<&str>,
-    ) -> Result<Vec<crate::engine::types::Event>, Fault> {
+    async fn suffix(&self, cursor: Option<&str>) -> Result<Vec<Event>, Fault> {
         match cursor {
             Some(cursor) => {
                 let after = history::sequence(cursor, self.overview.head)?;
