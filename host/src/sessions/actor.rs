@@ -1,6 +1,6 @@
 //! The actor of one loaded session: a mailbox, a state, one batch in flight.
 
-use super::advance::{self, Appended, Halted, Question};
+use super::advance::{self, Appended, Question};
 use super::hub::Hub;
 use super::ledger::Ledger;
 use super::opening::{self, Opened};
@@ -278,9 +278,9 @@ impl Actor {
         let question = Question::Step(Some(Arc::clone(&self.state)), input);
         let outcome = match advance::ask(&self.hub, &self.session, &self.ledger, &question).await {
             Ok(outcome) => outcome,
-            Err(Halted::Fault(fault)) if proposed.is_some() => {
+            Err(halted) if proposed.is_some() => {
                 // What cannot be judged is denied, and the log says so.
-                let fault = fault.sentence();
+                let fault = opening::fault(halted, "").sentence();
                 let unjudged = |(action, last)| Input::Unjudged(Unjudged { action, last, fault });
                 return self.queue.extend(proposed.map(unjudged));
             }
