@@ -65,10 +65,29 @@ pub(crate) fn without_mode(
         coverage,
         ..row(
             Decision::Ask,
-            if action.asked_for { TableRow::AskedFor } else { TableRow::Unconfined },
+            unmatched_row(action),
             "it was pending when its host stopped, so a person is asked again".to_owned(),
         )
     })
+}
+
+/// The verdict on an action that could not be judged. It reads nothing of the
+/// action: that may be what failed.
+pub(crate) fn unjudged(action: &Action, fault: &str) -> Verdict {
+    let table_row = unmatched_row(action);
+    row(Decision::Deny, table_row, format!("nothing may run on a fault: {fault}"))
+        .with_fault(fault.to_owned())
+}
+
+/// The row of an unmatched action.
+fn unmatched_row(action: &Action) -> TableRow {
+    if action.asked_for {
+        TableRow::AskedFor
+    } else if action.confined.is_some() {
+        TableRow::Confined
+    } else {
+        TableRow::Unconfined
+    }
 }
 
 fn row(decision: Decision, row: TableRow, reason: String) -> Verdict {
@@ -144,7 +163,7 @@ fn by_policy(
         });
     }
     let coverage = coverage(state, context, action, reading);
-    // A command without stages has nothing that could be covered: no reason, no run.
+    // Nothing that covers is no reason, and without a reason nothing runs.
     if coverage.is_empty() || coverage.contains(&Coverage::Unmatched) {
         return Err(coverage);
     }
@@ -204,6 +223,9 @@ fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading
         state.grants.iter().find(same).map(|held| Coverage::Grant(held.approval.clone()))
     });
     match &reading.subject {
+        // A command without stages has nothing that a rule or the table could
+        // cover; the grant of exactly these bytes still does.
+        Subject::Shell { .. } if reading.stages.is_empty() => granted.into_iter().collect(),
         Subject::Shell { .. } => reading
             .stages
             .iter()
@@ -255,13 +277,7 @@ fn by_mode(
     coverage: Vec<Coverage>,
     ask: Ask<'_, '_>,
 ) -> Verdict {
-    let table_row = if action.asked_for {
-        TableRow::AskedFor
-    } else if action.confined.is_some() {
-        TableRow::Confined
-    } else {
-        TableRow::Unconfined
-    };
+    let table_row = unmatched_row(action);
     let Some(mode) = mode else {
         return Verdict {
             coverage,

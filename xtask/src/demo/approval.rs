@@ -90,16 +90,7 @@ pub(crate) fn decide(host: &mut Host, session: &str, question: &Value) -> anyhow
     let approval = text(question, "/approvalId")?;
     let mut requirement = question["currentRequirementId"].clone();
     for count in 1..=STAGES_MAX {
-        let ack = host.call(
-            "approval/decide",
-            json!({
-                "sessionId": session,
-                "commandId": command_id(),
-                "approvalId": approval,
-                "requirementId": requirement,
-                "choiceId": CHOICE,
-            }),
-        )?;
+        let ack = host.call("approval/decide", decision(session, &approval, &requirement))?;
         let stage = requirement["sourceIndex"].as_u64().unwrap_or(0) + 1;
         let terminal = ack["terminal"] == true;
         tell(&format!(
@@ -119,8 +110,35 @@ pub(crate) fn decide(host: &mut Host, session: &str, question: &Value) -> anyhow
     bail!("the approval {approval} still has open stages after {STAGES_MAX} decisions")
 }
 
+/// Decides an approval that is closed already; returns the name of the refusal.
+pub(crate) fn decide_late(
+    host: &mut Host,
+    session: &str,
+    question: &Value,
+) -> anyhow::Result<String> {
+    let approval = text(question, "/approvalId")?;
+    let params = decision(session, &approval, &question["currentRequirementId"]);
+    let error = host.refused("approval/decide", params)?;
+    Ok(format!("{} {}", error["code"], text(&error, "/data/kind")?))
+}
+
+fn decision(session: &str, approval: &str, requirement: &Value) -> Value {
+    json!({
+        "sessionId": session,
+        "commandId": command_id(),
+        "approvalId": approval,
+        "requirementId": requirement,
+        "choiceId": CHOICE,
+    })
+}
+
 /// Waits for the decision's record, the command's end and the turn's end; shows and returns the output.
-pub(crate) fn outcome(host: &mut Host, turn: &str, approval: &str) -> anyhow::Result<String> {
+pub(crate) fn outcome(
+    host: &mut Host,
+    turn: &str,
+    approval: &str,
+    label: &str,
+) -> anyhow::Result<String> {
     let resolved = host.event("approval/resolved", |params| params["approvalId"] == approval)?;
     tell(&format!(
         "The record says: {} by {}, policy result {}.",
@@ -144,8 +162,8 @@ pub(crate) fn outcome(host: &mut Host, turn: &str, approval: &str) -> anyhow::Re
         Some(output) => output.to_owned(),
         None => streamed(host, item),
     };
-    fact("exit status", item.get("exitCode").unwrap_or(&Value::Null));
-    fact("output bytes", output.len());
+    let status = item.get("exitCode").unwrap_or(&Value::Null);
+    fact(label, format!("exit status {status}, {} bytes of output", output.len()));
     quote(&output);
     Ok(output)
 }

@@ -17,12 +17,13 @@ struct Scene<'a> {
 
 type Claim = fn(&Scene<'_>) -> Result<(), String>;
 
-const CLAIMS: [(&str, Claim); 9] = [
+const CLAIMS: [(&str, Claim); 10] = [
     ("asked_before_it_ran", asked_before_it_ran),
     ("output_is_the_files_content", output_is_the_files_content),
     ("nothing_ran_while_pending", nothing_ran_while_pending),
     ("another_process_took_over", another_process_took_over),
     ("old_approval_closed", old_approval_closed),
+    ("late_decision_refused", late_decision_refused),
     ("successor_follows_from_the_old_id", successor_follows_from_the_old_id),
     ("second_command_ran_exactly_once", second_command_ran_exactly_once),
     ("chain_is_intact", chain_is_intact),
@@ -91,7 +92,9 @@ fn asked_before_it_ran(scene: &Scene<'_>) -> Result<(), String> {
 }
 
 fn output_is_the_files_content(scene: &Scene<'_>) -> Result<(), String> {
-    equal("greeting.txt", &file(scene, "greeting.txt")?, "hello from placet\n")
+    let content = file(scene, "greeting.txt")?;
+    equal("greeting.txt", &content, "hello from placet\n")?;
+    equal("the output of the first command", scene.told.quote("first command")?, &content)
 }
 
 fn nothing_ran_while_pending(scene: &Scene<'_>) -> Result<(), String> {
@@ -109,6 +112,10 @@ fn old_approval_closed(scene: &Scene<'_>) -> Result<(), String> {
     let old = scene.told.fact("pending approval")?;
     fact_is(scene, "old approval", &format!("{old} abort"))?;
     fact_is(scene, "pending requests after the restart", "1")
+}
+
+fn late_decision_refused(scene: &Scene<'_>) -> Result<(), String> {
+    fact_is(scene, "late decision", "-32051 approvalAlreadyResolved")
 }
 
 fn successor_follows_from_the_old_id(scene: &Scene<'_>) -> Result<(), String> {
@@ -143,10 +150,13 @@ fn log_shows_the_session(scene: &Scene<'_>) -> Result<(), String> {
     let shown = scene.told.quote("log show")?;
     for name in ["first approval", "pending approval", "successor approval"] {
         let id = scene.told.fact(name)?;
-        if !shown.contains(id) {
-            return Err(format!("`placet log show` does not mention the {name} {id}"));
+        for mark in ["opens", "closes"] {
+            let count = shown.matches(&format!("{mark} {id}")).count();
+            equal(&format!("records where the log {mark} the {name}"), &count.to_string(), "1")?;
         }
     }
+    let starts = shown.matches(" starts ").count();
+    equal("executions in the log", &starts.to_string(), "2")?;
     let database = Path::new(scene.told.fact("database")?);
     if database.is_file() { Ok(()) } else { Err(format!("there is no {}", database.display())) }
 }

@@ -62,16 +62,29 @@ impl Host {
 
     /// A request that must succeed; returns its result.
     pub(crate) fn call(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
-        self.last_id += 1;
-        let id = self.last_id;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
-        let answer = self.wait(&format!("the answer to {method}"), |frame| {
-            frame.get("method").is_none() && frame.get("id") == Some(&json!(id))
-        })?;
+        let answer = self.request(method, params)?;
         match answer.get("result") {
             Some(result) => Ok(result.clone()),
             None => bail!("the host refused {method}: {}", answer["error"]),
         }
+    }
+
+    /// A request that must be refused; returns the error.
+    pub(crate) fn refused(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
+        let answer = self.request(method, params)?;
+        match answer.get("error") {
+            Some(error) => Ok(error.clone()),
+            None => bail!("the host accepted {method}, which it must refuse: {answer}"),
+        }
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        self.wait(&format!("the answer to {method}"), |frame| {
+            frame.get("method").is_none() && frame.get("id") == Some(&json!(id))
+        })
     }
 
     /// The params of the first notification or request with this method that matches.

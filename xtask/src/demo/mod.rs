@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::components;
 use crate::process::{cargo_in, run as run_command};
 use crate::workspace::{Workspace, cargo};
-use approval::{command_id, decide, outcome, propose, show, start_session, text};
+use approval::{command_id, decide, decide_late, outcome, propose, show, start_session, text};
 use client::Host;
 use say::{fact, quote, step, tell};
 
@@ -90,7 +90,7 @@ fn before_the_crash(placet: &Path, place: &Place) -> anyhow::Result<Session> {
     fact("greeting.txt before the decision", presence(place, FIRST_FILE));
     let decisions = decide(&mut host, &id, &question)?;
     fact("decisions", decisions);
-    let output = outcome(&mut host, &turn, &first)?;
+    let output = outcome(&mut host, &turn, &first, "first command")?;
     tell("So the command ran only after the decision, and this is what it printed.");
     ensure!(output == "hello from placet\n", "the command printed {output:?}");
 
@@ -106,7 +106,7 @@ fn before_the_crash(placet: &Path, place: &Place) -> anyhow::Result<Session> {
     tell(
         "Nobody had decided, so nothing ran. The question is in the log, not in the dead process.",
     );
-    Ok(Session { id, turn, pending })
+    Ok(Session { id, turn, pending, question })
 }
 
 /// What the second half needs from the first.
@@ -114,6 +114,7 @@ struct Session {
     id: String,
     turn: String,
     pending: String,
+    question: Value,
 }
 
 /// A new process takes the session over and asks again under a fresh identity.
@@ -134,13 +135,16 @@ fn after_the_crash(placet: &Path, place: &Place, session: &Session) -> anyhow::R
     fact("old approval", format!("{} {}", session.pending, text(&old, "/decision")?));
     fact("successor approval", &successor);
     show(&question)?;
-    tell("The old question is closed for good: a late answer to it decides nothing. The same");
-    tell("command is asked about under a new id, which follows from the old one (UUID version 5).");
+    tell("The old question is closed for good. The same command is asked about under a new id,");
+    tell(
+        "which follows from the old one (UUID version 5). An answer to the old question is refused:",
+    );
+    fact("late decision", decide_late(&mut host, &session.id, &session.question)?);
     fact("survivor.txt before the decision", presence(place, SECOND_FILE));
 
     step(5, "The person decides, and the command runs once");
     decide(&mut host, &session.id, &question)?;
-    outcome(&mut host, &session.turn, &successor)?;
+    outcome(&mut host, &session.turn, &successor, "second command")?;
     let lines = std::fs::read_to_string(place.folder.join(SECOND_FILE))
         .with_context(|| format!("the command made no {SECOND_FILE}"))?
         .lines()

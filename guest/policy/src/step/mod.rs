@@ -68,6 +68,7 @@ pub(crate) fn step<'a>(
         Input::Decide(decide) => decide::decide(&mut draft, decide)?,
         Input::Mode(set) => session::set_mode(&mut draft, set)?,
         Input::Propose(proposal) => action::propose(&mut draft, proposal)?,
+        Input::Unjudged(unjudged) => action::unjudged(&mut draft, unjudged)?,
         Input::Release(release) => action::release(&mut draft, release)?,
         Input::Ended(end) => action::ended(&mut draft, end)?,
         Input::Finish(turn) => turn::finish(&mut draft, turn)?,
@@ -148,7 +149,12 @@ impl<'a> Draft<'a> {
             },
             body: Some(body.encode()?),
         };
-        self.state = Some(fold::apply(self.state.take(), &record)?);
+        let folded = fold::apply(self.state.take(), &record).map_err(|refusal| match refusal {
+            // The log is readable; what was asked for is what does not fit it.
+            Refusal::Unreadable(why) => Refusal::Misuse(why),
+            other => other,
+        })?;
+        self.state = Some(folded);
         self.events.extend(render::render(&self.context.session_id, &record)?);
         self.records.push(record);
         Ok(sequence)
