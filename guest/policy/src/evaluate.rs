@@ -71,6 +71,25 @@ pub(crate) fn without_mode(
     })
 }
 
+/// The verdict on an action that could not be judged. It reads nothing of the
+/// action: that may be what failed.
+pub(crate) fn unjudged(action: &Action, fault: &str) -> Verdict {
+    let table_row = unmatched_row(action);
+    row(Decision::Deny, table_row, format!("nothing may run on a fault: {fault}"))
+        .with_fault(fault.to_owned())
+}
+
+/// The row of an unmatched action.
+fn unmatched_row(action: &Action) -> TableRow {
+    if action.asked_for {
+        TableRow::AskedFor
+    } else if action.confined.is_some() {
+        TableRow::Confined
+    } else {
+        TableRow::Unconfined
+    }
+}
+
 fn row(decision: Decision, row: TableRow, reason: String) -> Verdict {
     Verdict {
         decision,
@@ -255,13 +274,7 @@ fn by_mode(
     coverage: Vec<Coverage>,
     ask: Ask<'_, '_>,
 ) -> Verdict {
-    let table_row = if action.asked_for {
-        TableRow::AskedFor
-    } else if action.confined.is_some() {
-        TableRow::Confined
-    } else {
-        TableRow::Unconfined
-    };
+    let table_row = unmatched_row(action);
     let Some(mode) = mode else {
         return Verdict {
             coverage,

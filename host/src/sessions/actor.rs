@@ -1,14 +1,14 @@
 //! The actor of one loaded session: a mailbox, a state, one batch in flight.
 
-use super::advance::{self, Appended, Question};
+use super::advance::{self, Appended, Halted, Question};
 use super::hub::Hub;
 use super::ledger::Ledger;
 use super::opening::{self, Opened};
 use super::outlet::{Fault, Outlet, Ticket, Told};
 use super::{Attach, Order, OrderKind, history};
 use crate::engine::types::{
-    CommandId, Decide, Effect, ExecutionEnd, Input, Logged, Outcome, Overview, Presented, SetMode,
-    TurnStart, TurnStop,
+    CommandId, Decide, Effect, ExecutionEnd, Input, Logged, Outcome, Overview, Presented, Proposal,
+    SetMode, TurnStart, TurnStop, Unjudged,
 };
 use crate::exec::Interrupter;
 use crate::limits;
@@ -275,9 +275,19 @@ impl Actor {
 
     /// One step: asked, appended, adopted, told.
     async fn advance(&mut self, input: Input, waiting: Option<Waiting>) {
+        let proposed = match &input {
+            Input::Propose(Proposal { action, last, .. }) => Some((action.clone(), *last)),
+            _ => None,
+        };
         let question = Question::Step(Some(Arc::clone(&self.state)), input);
         let outcome = match advance::ask(&self.hub, &self.session, &self.ledger, &question).await {
             Ok(outcome) => outcome,
+            Err(Halted::Fault(fault)) if proposed.is_some() => {
+                // What cannot be judged is denied, and the log says so.
+                let fault = fault.sentence();
+                let unjudged = |(action, last)| Input::Unjudged(Unjudged { action, last, fault });
+                return self.queue.extend(proposed.map(unjudged));
+            }
             Err(halted) => {
                 let command = waiting.as_ref().map_or("", |waiting| waiting.command.as_str());
                 return self.refuse(waiting.as_ref(), opening::fault(halted, command));
@@ -309,7 +319,11 @@ impl Actor {
             Some(waiting) => waiting
                 .outlet
                 .tell(Told::Answer { ticket: waiting.ticket.clone(), result: Err(fault) }),
-            None => eprintln!("placet: session {}: a step was refused: {fault:?}", self.session),
+            None => eprintln!(
+                "placet: session {}: a step was refused: {}",
+                self.session,
+                fault.sentence()
+            ),
         }
     }
 

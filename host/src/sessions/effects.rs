@@ -3,7 +3,9 @@
 use super::actor::{Actor, Message};
 use super::advance;
 use crate::agents::exec as agent;
-use crate::engine::types::{Action, Effect, Execution, Input, Proposal, Release, TurnBegin};
+use crate::engine::types::{
+    Action, Effect, Execution, Input, Proposal, Release, TurnBegin, Unjudged,
+};
 use crate::exec::{self, environment};
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -37,8 +39,8 @@ impl Actor {
                 self.queue.push_back(Input::Propose(Proposal { action, facts, last: true }));
             }
             Err(fault) => {
-                eprintln!("placet: session {}: no facts: {fault:?}", self.session);
-                self.queue.push_back(Input::Finish(turn.turn_id));
+                let fault = fault.sentence();
+                self.queue.push_back(Input::Unjudged(Unjudged { action, last: true, fault }));
             }
         }
     }
@@ -49,7 +51,9 @@ impl Actor {
         match advance::facts(&self.hub, action).await {
             Ok(facts) => self.queue.push_back(Input::Release(Release { item_id, facts })),
             // The work stays decided and is not started; the next load settles it.
-            Err(fault) => eprintln!("placet: session {}: no facts: {fault:?}", self.session),
+            Err(fault) => {
+                eprintln!("placet: session {}: no facts: {}", self.session, fault.sentence())
+            }
         }
     }
 

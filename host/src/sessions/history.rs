@@ -216,10 +216,7 @@ pub(super) fn envelope(overview: &Overview, history: &Value) -> String {
 
 /// A session that cannot be read, as a list shows it: nothing in it is allowed.
 pub(super) fn unreadable_session(hub: &Hub, row: &SessionRow, fault: &Fault) -> Value {
-    let why = match fault {
-        Fault::Internal(why) => why.clone(),
-        other => format!("{other:?}"),
-    };
+    let why = fault.sentence();
     json!({
         "sessionId": row.session, "path": hub.log_path(&row.session), "status": "notLoaded",
         "createdAt": row.created_ms.to_string(), "updatedAt": row.updated_ms.to_string(),

@@ -162,6 +162,13 @@ async fn recover(
     outlet: &Arc<dyn Outlet>,
 ) -> Result<Opened, Fault> {
     let read = |error: LogError| log_fault(session, &error);
+    // A log that is not as it was written decides nothing.
+    if let Err(broken) = hub.log.verify(session).await.map_err(read)? {
+        return Err(Fault::Internal(format!(
+            "the session {session} is quarantined, its log is not as it was written: {broken}; \
+             `placet log verify {session}` checks it again"
+        )));
+    }
     let head = hub.log.head(session).await.map_err(read)?;
     let headers = hub.log.headers(session).await.map_err(read)?;
     let ledger = Ledger::new(&headers);

@@ -127,6 +127,27 @@ impl From<EngineError> for Fault {
 }
 
 impl Fault {
+    /// What happened, in one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Fault::Rejected { message, .. }
+            | Fault::Invalid(message)
+            | Fault::Overloaded(message)
+            | Fault::Internal(message) => message.clone(),
+            Fault::Refused { refusal: Refusal::Misuse(why) | Refusal::Unreadable(why), .. } => {
+                why.clone()
+            }
+            Fault::Refused { refusal, .. } => format!("refused: {refusal:?}"),
+            Fault::CommandConflict { command } => format!("the command id {command} is taken"),
+            Fault::NotFound(session) => format!("there is no session {session}"),
+            Fault::NotLoaded(session) => format!("the session {session} is not loaded"),
+            Fault::InUse(session) => format!("another host holds the session {session}"),
+            Fault::MissingAnchor(cursor) => format!("the cursor {cursor} is unknown"),
+            Fault::EventTooLarge(cursor) => format!("the event at {cursor} is too large"),
+        }
+    }
+
     /// A refusal of a read.
     pub(super) fn unreadable(refusal: Refusal) -> Fault {
         match refusal {

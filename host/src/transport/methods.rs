@@ -26,11 +26,14 @@ pub(super) async fn call(
         "session/resume" => {
             let session = params.string("sessionId")?;
             let command = (params.command()?, params.payload(hub.home(), &session, method));
-            for (member, why) in [("permissionProfile", "permission_profile_unknown")] {
-                if params.optional_string(member)?.is_some() {
-                    return Err(rejected(&command.0, why));
-                }
-            }
+            params.refuse_nulls(&[
+                "permissionProfile",
+                "workspaceRoots",
+                "modelId",
+                "recoveryMode",
+                "config",
+            ])?;
+            refuse_profile(params, &command.0)?;
             let attach = Attach {
                 cursor: params.optional_string("cursor")?,
                 exclude_items: params.boolean("excludeItems")?.unwrap_or(false),
@@ -74,18 +77,21 @@ fn answer(outlet: &Arc<dyn Outlet>, ticket: Ticket, result: Result<String, Fault
     outlet.tell(Told::Answer { ticket, result });
 }
 
-fn rejected(command: &str, reason: &str) -> WireError {
+/// This host has no permission profiles, so that none can be selected.
+fn refuse_profile(params: &Params, command: &str) -> Result<(), WireError> {
+    if params.optional_string("permissionProfile")?.is_none() {
+        return Ok(());
+    }
     let message = "this host has no permission profiles; leave the member out";
-    WireError::new(-32030, "commandRejected", message)
+    Err(WireError::new(-32030, "commandRejected", message)
         .with("commandId", command)
-        .with("reason", reason)
+        .with("reason", "permission_profile_unknown"))
 }
 
 fn start(hub: &Arc<Hub>, params: &Params) -> Result<Start, WireError> {
     let id = params.command()?;
-    if params.optional_string("permissionProfile")?.is_some() {
-        return Err(rejected(&id, "permission_profile_unknown"));
-    }
+    params.refuse_nulls(&["permissionProfile", "workspaceRoots", "recoveryMode", "config"])?;
+    refuse_profile(params, &id)?;
     for experimental in ["worktree", "limits"] {
         if params.get(experimental).is_some() {
             let message = format!("the member `{experimental}` is experimental and not served");

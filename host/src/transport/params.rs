@@ -57,6 +57,16 @@ impl Params {
         }
     }
 
+    /// Refuses an explicit null in members that must be left out instead.
+    pub(super) fn refuse_nulls(&self, names: &[&str]) -> Result<(), WireError> {
+        match names.iter().find(|name| self.0.get(**name).is_some_and(Value::is_null)) {
+            Some(name) => {
+                Err(WireError::params(format!("`{name}` must not be null; leave it out")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The client's command id: every command has one, and only the client mints it.
     pub(super) fn command(&self) -> Result<String, WireError> {
         let id = self.string("commandId")?;

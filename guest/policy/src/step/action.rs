@@ -12,7 +12,7 @@ use crate::state::{self, Phase};
 use crate::subject::{self, Reading};
 use crate::types::{
     Action, Decision, Effect, EndStatus, Execution, ExecutionEnd, Mark, Proposal, Release,
-    TableRow, Waiter,
+    TableRow, Unjudged, Waiter,
 };
 
 pub(super) fn propose(draft: &mut Draft<'_>, proposal: &Proposal) -> Result<(), Stop> {
@@ -60,6 +60,26 @@ pub(super) fn propose(draft: &mut Draft<'_>, proposal: &Proposal) -> Result<(), 
             close_turn(draft, &action.turn_id)
         }
     }
+}
+
+/// Records a denial for an action that could not be judged.
+pub(super) fn unjudged(draft: &mut Draft<'_>, unjudged: &Unjudged) -> Result<(), Stop> {
+    let Unjudged { action, last, fault } = unjudged;
+    let verdict = evaluate::unjudged(action, fault);
+    draft.push(
+        &Body::ActionProposed {
+            action: action.into(),
+            facts: codec::Facts { paths: Vec::new(), environment: String::new() },
+            last: *last,
+            verdict: verdict.stored(),
+            approval: None,
+            held: false,
+        },
+        vec![Mark::View],
+    )?;
+    let kind = Some("approvalDenied");
+    ended_item(draft, &action.item_id, "rejected", "denied", kind, Some(&verdict.reason))?;
+    close_turn(draft, &action.turn_id)
 }
 
 fn open_approval(

@@ -68,6 +68,7 @@ pub(crate) fn step<'a>(
         Input::Decide(decide) => decide::decide(&mut draft, decide)?,
         Input::Mode(set) => session::set_mode(&mut draft, set)?,
         Input::Propose(proposal) => action::propose(&mut draft, proposal)?,
+        Input::Unjudged(unjudged) => action::unjudged(&mut draft, unjudged)?,
         Input::Release(release) => action::release(&mut draft, release)?,
         Input::Ended(end) => action::ended(&mut draft, end)?,
         Input::Finish(turn) => turn::finish(&mut draft, turn)?,

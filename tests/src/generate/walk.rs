@@ -1,0 +1,407 @@
+//! Random sessions: inputs that are mostly sensible, in an order that is not.
+
+use crate::evaluator::{Evaluator, Served};
+use crate::generate::commands;
+use crate::generate::tally::Tally;
+use crate::random::Random;
+use crate::script::{rule_of, shell, tool};
+use crate::session::{SESSION, Session, caller};
+use crate::transcript::decision_word;
+use anyhow::{Result, ensure};
+use placet_policy::types::{
+    Action, Answer, Caller, CommandId, Decide, Decision, Effect, EndStatus, ExecutionEnd, Input,
+    Logged, Outcome, PathClass, Release, Reply, Requirement, SessionStart, SetMode, TurnStart,
+    TurnStop, Waiter,
+};
+
+const MODES: [&str; 4] = ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"];
+
+const RULES: [&str; 12] = [
+    "no-rm deny shell rm",
+    "push ask shell git push",
+    "git allow shell git",
+    "make allow shell make",
+    "all-shell allow shell",
+    "ask-all ask shell",
+    "search allow tool search",
+    "deploy ask tool deploy",
+    "no-drop deny tool drop",
+    "browser allow browser",
+    "no-screen deny screen",
+    "ask-browser ask browser",
+];
+
+const PATHS: [&str; 8] = ["a", "x", "build", "README.md", "log.db", "placet.toml", "out", "README"];
+
+/// A random session in the making.
+pub struct Walk<'t, E> {
+    session: Session<E>,
+    random: Random,
+    tally: &'t mut Tally,
+    items: u64,
+    decided: Vec<Action>,
+    running: Vec<String>,
+    turn: Option<String>,
+    /// Approvals with their current stage, also some that closed.
+    approvals: Vec<(String, u32)>,
+}
+
+/// Takes a session through `steps` random inputs; gives the evaluator back.
+pub fn walk<E: Evaluator>(evaluator: E, seed: u64, steps: usize, tally: &mut Tally) -> Result<E> {
+    let mut walk = Walk {
+        session: Session::new(evaluator),
+        random: Random::new(seed),
+        tally,
+        items: 0,
+        decided: Vec::new(),
+        running: Vec::new(),
+        turn: None,
+        approvals: Vec::new(),
+    };
+    walk.session.whole_fold_every = 16;
+    walk.begin()?;
+    // Few sessions ask a lot and decide little, to meet the limits.
+    let eager = walk.random.once_in(12);
+    for _ in 0..steps {
+        walk.arrange()?;
+        let reply = if eager && !walk.random.once_in(8) { walk.propose()? } else { walk.any()? };
+        walk.note(&reply)?;
+    }
+    for (name, count) in &walk.session.needs {
+        for _ in 0..*count {
+            walk.tally.count("need", name);
+        }
+    }
+    walk.tally.rounds_max = walk.tally.rounds_max.max(walk.session.rounds_max);
+    walk.session.evaluator.serve(Served::Real);
+    Ok(walk.session.evaluator)
+}
+
+impl<E: Evaluator> Walk<'_, E> {
+    fn begin(&mut self) -> Result<()> {
+        // Most start where a person is asked, or where every mode can be reached.
+        let started = [
+            "allowAll",
+            "allowAll",
+            "promptUnmatched",
+            "promptUnmatched",
+            "onRequest",
+            "denyUnmatched",
+        ];
+        let mode = self.random.word(&started).to_owned();
+        let command = self.session.command();
+        let start = |caller: Caller, mode: Option<String>, command: CommandId| {
+            Input::Start(SessionStart {
+                command,
+                caller,
+                mode,
+                workspace_root: Some("/work".to_owned()),
+                provider_id: None,
+                model_id: Some("model".to_owned()),
+            })
+        };
+        let caller = self.caller();
+        let reply = self.session.step(&start(caller, Some(mode.clone()), command))?;
+        self.note(&reply)?;
+        if self.session.state.is_none() {
+            let command = self.session.command();
+            let reply = self.session.step(&start(self::caller("allowAll"), Some(mode), command))?;
+            self.note(&reply)?;
+        }
+        Ok(())
+    }
+
+    fn caller(&mut self) -> Caller {
+        let seal = if self.random.once_in(8) { self.random.word(&MODES) } else { "allowAll" };
+        let mut caller = caller(seal);
+        caller.subscribed = !self.random.once_in(5);
+        if self.random.once_in(10) {
+            caller.withheld.push("allowAll".to_owned());
+        }
+        caller
+    }
+
+    /// Changes rules, facts or what serves the modes, now and then.
+    fn arrange(&mut self) -> Result<()> {
+        if self.random.once_in(6) {
+            self.session.context.rules.clear();
+            for _ in 0..self.random.below(4) {
+                let rule = rule_of(self.random.word(&RULES))?;
+                self.session.context.rules.push(rule);
+            }
+        }
+        if self.random.once_in(6) {
+            let path = self.random.word(&PATHS).to_owned();
+            let class = match self.random.below(8) {
+                0 => None,
+                1 => Some(PathClass::PlacetOwn),
+                2 => Some(PathClass::Protected),
+                3 => Some(PathClass::Credential),
+                _ => Some(PathClass::Ordinary),
+            };
+            self.session.world.paths.insert(path, class);
+        }
+        if self.random.once_in(20) {
+            self.session.world.environment = self.random.next().to_string();
+        }
+        if self.random.once_in(8) {
+            let decision = [Decision::Allow, Decision::Ask, Decision::Deny];
+            let decision = self.random.pick(&decision).copied().unwrap_or(Decision::Deny);
+            let served = match self.random.below(6) {
+                0 => Served::Fault("it trapped".to_owned()),
+                1 => Served::Answer(Answer { decision, reason: "because".to_owned() }),
+                _ => Served::Real,
+            };
+            self.session.evaluator.serve(served);
+        }
+        Ok(())
+    }
+
+    fn any(&mut self) -> Result<Reply> {
+        match self.random.below(100) {
+            0..=4 => self.turn(),
+            5..=39 => self.propose(),
+            40..=61 => self.decide(),
+            62..=72 => self.release(),
+            73..=83 => self.end(),
+            84..=86 => self.stop(),
+            87..=89 => self.mode(),
+            90..=92 => {
+                let turn = self.turn.clone().unwrap_or_else(|| "none".to_owned());
+                self.session.step(&Input::Finish(turn))
+            }
+            93 => self.session.step(&Input::Shutdown),
+            94..=96 => {
+                let caller = self.caller();
+                self.session.recover(caller)
+            }
+            97..=98 => self.spoil(),
+            _ => {
+                let (command, caller) = (self.session.command(), self.caller());
+                let start = SessionStart {
+                    command,
+                    caller,
+                    mode: None,
+                    workspace_root: None,
+                    provider_id: None,
+                    model_id: None,
+                };
+                self.session.step(&Input::Start(start))
+            }
+        }
+    }
+
+    fn turn(&mut self) -> Result<Reply> {
+        let (command, caller) = (self.session.command(), self.caller());
+        let large = self.random.once_in(60);
+        let text =
+            if large { "\"".repeat(140 * 1024) } else { commands::command(&mut self.random) };
+        let if_busy = self.random.once_in(8).then(|| "steer".to_owned());
+        self.session.step(&Input::Turn(TurnStart { command, caller, text, if_busy }))
+    }
+
+    fn action(&mut self) -> Action {
+        let random = &mut self.random;
+        let mut action = match random.below(10) {
+            0..=1 => {
+                let args = ["{}", "{\"b\":1, \"a\":[2]}", "{\"a\":[2],\"b\":1}", "[", "1e400"];
+                tool(random.word(&["search", "deploy", "drop"]), random.word(&args))
+            }
+            2 => Action {
+                declared_kind: Some(random.word(&["browser", "screen", "shell"]).to_owned()),
+                raw_args: random.word(&["{}", "not json"]).to_owned(),
+                ..shell("ls")
+            },
+            3 => Action { profile: "acp".to_owned(), ..shell("ls") },
+            4..=6 => {
+                let simple = [
+                    "make test",
+                    "touch a",
+                    "git push",
+                    "touch x; ls; cp a b",
+                    "touch a && touch b",
+                    "cp a b",
+                    "cat README.md",
+                    "touch placet.toml",
+                    "cat log.db",
+                ];
+                shell(random.word(&simple))
+            }
+            _ => shell(&commands::command(random)),
+        };
+        // Item ids are the host's: fresh, or now and then one that is still open.
+        self.items = self.items.saturating_add(1);
+        let open = self.running.first().filter(|_| random.once_in(20)).cloned();
+        action.item_id = open.unwrap_or_else(|| format!("i{}", self.items));
+        action.turn_id = self.turn.clone().unwrap_or_else(|| "none".to_owned());
+        action.asked_for = random.once_in(4);
+        action.confined = random.once_in(4).then(|| "bwrap".to_owned());
+        if random.once_in(6) {
+            action.waiter = Waiter::Agent;
+        }
+        if random.once_in(8) {
+            action.working_folder = "/work/sub".to_owned();
+        }
+        action
+    }
+
+    /// Explains an action and proposes it: both must say the same.
+    fn propose(&mut self) -> Result<Reply> {
+        if self.turn.is_none() && !self.random.once_in(4) {
+            return self.turn();
+        }
+        let action = self.action();
+        let explained = self.session.explain(&action)?;
+        let last = self.random.once_in(12);
+        let reply = self.session.propose(&action, last)?;
+        if let Ok(explained) = explained {
+            self.tally.explained(&explained);
+            self.tally.cases = self.tally.cases.saturating_add(1);
+            if let Reply::Done(outcome) = &reply {
+                let decided = proposal_decision(outcome);
+                let expected = decision_word(explained.decision);
+                ensure!(decided == expected, "explained {expected}, proposed {decided}");
+            }
+        }
+        Ok(reply)
+    }
+
+    fn decide(&mut self) -> Result<Reply> {
+        let (command, caller) = (self.session.command(), self.caller());
+        let open = self.session.ledger().pending.clone();
+        let open: Vec<(String, u32)> = self
+            .approvals
+            .iter()
+            .filter(|(id, _)| open.iter().any(|(pending, _)| pending == id))
+            .cloned()
+            .collect();
+        let known = if self.random.once_in(6) {
+            self.random.pick(&self.approvals).cloned()
+        } else {
+            self.random.pick(&open).cloned()
+        };
+        if known.is_none() && !self.random.once_in(8) {
+            return self.propose();
+        }
+        let (approval_id, stage) = known.unwrap_or_else(|| ("nobody's".to_owned(), 0));
+        let stage = if self.random.once_in(8) { stage.saturating_add(1) } else { stage };
+        let choices = ["allow_once", "allow_once", "allow_once", "allow_session", "abort", "deny"];
+        let decide = Decide {
+            command,
+            caller,
+            requirement: Requirement { approval_id: approval_id.clone(), source_index: stage },
+            approval_id,
+            choice_id: self.random.word(&choices).to_owned(),
+            feedback: self.random.once_in(6),
+        };
+        self.session.step(&Input::Decide(decide))
+    }
+
+    fn release(&mut self) -> Result<Reply> {
+        let decided = self.random.pick(&self.decided).cloned();
+        if decided.is_none() && !self.random.once_in(8) {
+            return self.propose();
+        }
+        let action = decided.unwrap_or_else(|| shell("ls"));
+        let facts = self.session.world.facts(&mut self.session.evaluator, &action)?;
+        self.session.step(&Input::Release(Release { item_id: action.item_id, facts }))
+    }
+
+    fn end(&mut self) -> Result<Reply> {
+        let item = self.random.pick(&self.running).cloned();
+        if item.is_none() && !self.random.once_in(8) {
+            return self.propose();
+        }
+        let statuses = [EndStatus::Completed, EndStatus::Failed, EndStatus::Cancelled];
+        let status = self.random.pick(&statuses).copied().unwrap_or(EndStatus::Completed);
+        self.session.step(&Input::Ended(ExecutionEnd {
+            item_id: item.unwrap_or_else(|| "none".to_owned()),
+            status,
+            output: commands::command(&mut self.random),
+            truncated: self.random.once_in(4),
+            exit_code: (status == EndStatus::Completed).then_some(-1),
+            failure: (status == EndStatus::Failed).then(|| "no such file".to_owned()),
+        }))
+    }
+
+    fn stop(&mut self) -> Result<Reply> {
+        let (command, caller) = (self.session.command(), self.caller());
+        let turn_id = if self.random.once_in(2) { None } else { self.turn.clone() };
+        self.session.step(&Input::Stop(TurnStop { command, caller, turn_id }))
+    }
+
+    fn mode(&mut self) -> Result<Reply> {
+        let (command, caller) = (self.session.command(), self.caller());
+        let words = ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched", "yolo"];
+        let mode = self.random.word(&words).to_owned();
+        self.session.step(&Input::Mode(SetMode { command, caller, mode }))
+    }
+
+    /// Gives the evaluator what no host should: it refuses, and nothing else happens.
+    fn spoil(&mut self) -> Result<Reply> {
+        let mut records: Vec<Logged> = self.session.log.clone();
+        let at = self.random.below(records.len());
+        if let Some(record) = records.get_mut(at) {
+            match self.random.below(4) {
+                0 => record.body = None,
+                1 => record.header.format = 99,
+                2 => record.header.sequence = record.header.sequence.saturating_add(1),
+                _ => {
+                    let body = record.body.get_or_insert_default();
+                    let cut = self.random.below(body.len());
+                    body.truncate(cut);
+                }
+            }
+            let record = record.clone();
+            let rendered = self.session.evaluator.render(SESSION, &record)?;
+            drop(rendered);
+        }
+        let folded = self.session.evaluator.fold(None, &records)?;
+        ensure!(folded.is_err(), "a spoiled log was folded");
+        if let Err(refusal) = folded {
+            self.tally.reply(&Reply::Refused(refusal));
+        }
+        let mut state = self.session.state.clone().unwrap_or_default();
+        state.truncate(self.random.below(state.len()));
+        let context = self.session.context.clone();
+        self.session.evaluator.step(Some(&state), &context, &Input::Shutdown, &[])
+    }
+
+    /// Counts a reply and learns from it what may come next.
+    fn note(&mut self, reply: &Reply) -> Result<()> {
+        self.session.asked()?;
+        self.tally.cases = self.tally.cases.saturating_add(1);
+        self.tally.reply(reply);
+        let Reply::Done(outcome) = reply else { return Ok(()) };
+        self.turn.clone_from(&outcome.overview.active_turn);
+        self.running.clone_from(&outcome.overview.running);
+        for effect in &outcome.effects {
+            match effect {
+                Effect::Prepare(action) => self.decided.push(action.clone()),
+                Effect::Ask(asked) => {
+                    let params: serde_json::Value = serde_json::from_str(&asked.params)?;
+                    let stage = params.pointer("/currentRequirementId/sourceIndex");
+                    let stage = stage.and_then(serde_json::Value::as_u64).unwrap_or(0);
+                    let stage = u32::try_from(stage)?;
+                    self.approvals.retain(|(id, _)| *id != asked.approval_id);
+                    self.approvals.push((asked.approval_id.clone(), stage));
+                }
+                Effect::Settled(item) => self.decided.retain(|action| action.item_id != *item),
+                Effect::Begin(_) | Effect::Run(_) | Effect::Halt(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What became of a proposal, by its effects.
+fn proposal_decision(outcome: &Outcome) -> &'static str {
+    let effects = &outcome.effects;
+    if effects.iter().any(|effect| matches!(effect, Effect::Ask(_))) {
+        "ask"
+    } else if effects.iter().any(|effect| matches!(effect, Effect::Run(_))) {
+        "allow"
+    } else {
+        "deny"
+    }
+}

@@ -1,0 +1,21 @@
+//! What the evaluator decides and what a session goes through, natively and in
+//! the component at once: every call is compared byte for byte.
+
+mod brackets;
+mod ceiling;
+mod clamp;
+mod decision_table;
+mod differential;
+mod grants;
+mod menus;
+mod recovery;
+mod scenarios;
+
+use placet_tests::pair::Pair;
+use placet_tests::script;
+use placet_tests::session::Session;
+
+/// Runs a scenario on both evaluators.
+fn check(scenario: &str) -> anyhow::Result<Session<Pair>> {
+    script::check(Pair::new()?, scenario)
+}
