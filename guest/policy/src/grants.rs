@@ -2,6 +2,7 @@
 //!
 //! A grant is kept as a digest: equality is all that is ever asked of it.
 
+use crate::canonical;
 use crate::codec::{Grant, Subject};
 use crate::ids;
 use crate::types::Action;
@@ -16,19 +17,14 @@ pub(crate) fn grant(subject: &Subject, action: &Action) -> Option<Grant> {
             "shell",
             ids::digest(&[b"shell", command.as_bytes(), action.working_folder.as_bytes()]),
         ),
-        Subject::Tool { tool } => (
-            "tool",
-            ids::digest(&[b"tool", tool.as_bytes(), canonical(&action.raw_args).as_bytes()]),
-        ),
+        Subject::Tool { tool } => {
+            let key = match canonical::json(&action.raw_args) {
+                Some(args) => ids::digest(&[b"tool", tool.as_bytes(), args.as_bytes()]),
+                None => ids::digest(&[b"tool-raw", tool.as_bytes(), action.raw_args.as_bytes()]),
+            };
+            ("tool", key)
+        }
         Subject::Unknown { .. } => return None,
     };
     Some(Grant { kind: kind.to_owned(), key })
-}
-
-/// JSON arguments with sorted members and without white space; anything else as it is.
-fn canonical(args: &str) -> String {
-    match serde_json::from_str::<serde_json::Value>(args) {
-        Ok(value) => value.to_string(),
-        Err(_) => args.to_owned(),
-    }
 }

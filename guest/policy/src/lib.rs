@@ -23,6 +23,7 @@ pub mod wit {
 pub mod limits;
 pub mod shell;
 
+mod canonical;
 mod codec;
 mod describe;
 mod evaluate;

@@ -257,8 +257,16 @@ fn subject(approval: &str, subject: &Subject) -> Value {
             }).collect::<Vec<_>>(),
         })),
         Subject::Tool { tool } => json!({"kind": "tool", "toolName": tool}),
-        Subject::Unknown { word, tool } => json!({"kind": word, "toolName": tool}),
+        Subject::Unknown { word, tool } => json!({"kind": shown_kind(word), "toolName": tool}),
     }
+}
+
+/// The word that clients are shown for a kind which this evaluator does not
+/// know. A word that the wire gives members of its own must not stand there
+/// without them: clients would take it for a broken subject.
+fn shown_kind(word: &str) -> String {
+    const WIRE: [&str; 6] = ["shell", "fileAccess", "network", "unixSocket", "process", "tool"];
+    if WIRE.contains(&word) { format!("unrecognized:{word}") } else { word.to_owned() }
 }
 
 fn evidence_rows(approval: &str, stages: &[Stage]) -> Vec<Value> {

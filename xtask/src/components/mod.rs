@@ -19,13 +19,15 @@ struct Part {
     role: Role,
 }
 
-/// Exactly these are built, and nothing else may lie beside them.
-const PARTS: [Part; 5] = [
+/// Exactly these are built, and nothing else may lie beside them. The last is for tests of the
+/// fences, in a folder of its own where no host looks.
+const PARTS: [Part; 6] = [
     Part { package: "placet-component", name: "policy", role: Role::Policy },
     Part { package: "placet-mode-allow-all", name: "allowAll", role: Role::Mode },
     Part { package: "placet-mode-prompt-unmatched", name: "promptUnmatched", role: Role::Mode },
     Part { package: "placet-mode-on-request", name: "onRequest", role: Role::Mode },
     Part { package: "placet-mode-deny-unmatched", name: "denyUnmatched", role: Role::Mode },
+    Part { package: "placet-mode-hostile", name: "hostile/hostile", role: Role::Mode },
 ];
 
 /// Builds, encodes, inspects and writes every component; prints what came out.
@@ -35,7 +37,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     let packages: Vec<&str> = PARTS.iter().map(|part| part.package).collect();
     let modules = toolchain.build(workspace, &packages)?;
     let folder = workspace.components();
-    std::fs::create_dir_all(&folder)
+    std::fs::create_dir_all(folder.join("hostile"))
         .with_context(|| format!("could not create {}", folder.display()))?;
     println!("{:<16} {:>9}  {:<64}  imports", "component", "bytes", "sha256");
     for part in &PARTS {

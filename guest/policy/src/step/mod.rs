@@ -149,7 +149,12 @@ impl<'a> Draft<'a> {
             },
             body: Some(body.encode()?),
         };
-        self.state = Some(fold::apply(self.state.take(), &record)?);
+        let folded = fold::apply(self.state.take(), &record).map_err(|refusal| match refusal {
+            // The log is readable; what was asked for is what does not fit it.
+            Refusal::Unreadable(why) => Refusal::Misuse(why),
+            other => other,
+        })?;
+        self.state = Some(folded);
         self.events.extend(render::render(&self.context.session_id, &record)?);
         self.records.push(record);
         Ok(sequence)
@@ -252,6 +257,22 @@ impl<'a> Draft<'a> {
             overview,
         }))
     }
+}
+
+/// Asks at once for every record that settling all open work will read.
+pub(crate) fn gather(draft: &Draft<'_>) -> Result<(), Stop> {
+    let state = draft.state()?;
+    let items = state.items.iter().map(|item| item.sequence);
+    let approvals = state.approvals.iter().map(|open| open.sequence);
+    let next = state.queued.first().map(|next| next.sequence);
+    let mut needs: Vec<Need> = Vec::new();
+    for sequence in items.chain(approvals).chain(next) {
+        match draft.record(sequence) {
+            Err(Stop::Needs(more)) => needs.extend(more),
+            found => drop(found?),
+        }
+    }
+    if needs.is_empty() { Ok(()) } else { Err(Stop::Needs(needs)) }
 }
 
 /// About what a record takes in a batch: its body, and its header with the longest marks.

@@ -1,0 +1,28 @@
+//! The program from outside: its command line, and a host of its own for every case.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod components;
+mod fences;
+mod log;
+mod quarantine;
+mod requests;
+mod start;
+mod usage;
+mod wire;
+
+use common::Ended;
+
+/// The program refused to begin: this exit code, one sentence on stderr with these words, nothing on stdout.
+fn refused(ended: &Ended, code: i32, words: &[&str]) {
+    let Ended { code: actual, out, err } = ended;
+    assert_eq!(*actual, code, "{err}");
+    assert_eq!(out, "", "nothing on stdout");
+    assert_eq!(err.lines().count(), 1, "one sentence: {err}");
+    assert!(err.starts_with("placet: "), "{err}");
+    for word in words {
+        assert!(err.contains(word), "`{word}` in: {err}");
+    }
+}
