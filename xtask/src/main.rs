@@ -30,8 +30,10 @@ fn run(verb: Verb) -> anyhow::Result<bool> {
         Verb::Demo { placet, check: true } => demo::check(&workspace, placet)?,
         Verb::Bench { rest } => {
             components::run(&workspace)?;
+            // The dev profile and the default members: what `test` has built is used again.
             let mut bench = process::cargo_in(&workspace.root, cargo());
-            process::run(bench.args(["bench", "--package", "placet-tests"]).args(rest))?;
+            bench.args(["bench", "--locked", "--profile", "dev", "--bench", "*"]).args(rest);
+            process::run(&mut bench)?;
         }
     }
     Ok(true)

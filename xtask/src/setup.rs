@@ -6,9 +6,9 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
 
-use crate::process::{apt_install, capture, on_path, run};
+use crate::process::{apt_install, capture, cargo_in, on_path, run};
 use crate::wasm::Toolchain;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, cargo};
 
 const REQUIREMENTS: &str = "tests/clients/python/requirements.txt";
 const STAMP: &str = "requirements.sha256";
@@ -18,9 +18,24 @@ const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
 pub(crate) fn run_all(workspace: &Workspace) -> anyhow::Result<()> {
     let toolchain = Toolchain::ensure()?;
     println!("setup: wasm toolchain from {}", toolchain.name());
+    linters(workspace);
     let interpreter = python(workspace)?;
     println!("setup: Python environment at {}", workspace.shown(&interpreter));
     Ok(())
+}
+
+/// rustfmt and clippy, which a minimal rustup profile leaves out; only their own stages need them.
+fn linters(workspace: &Workspace) {
+    for (component, verb) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        let mut version = cargo_in(&workspace.root, cargo());
+        if capture(version.args([verb, "--version"])).is_ok() {
+            continue;
+        }
+        println!("setup: adding {component} through rustup");
+        if let Err(error) = run(Command::new("rustup").args(["component", "add", component])) {
+            println!("setup: without {component} the stage {verb} will fail ({error:#})");
+        }
+    }
 }
 
 /// The interpreter of the Python environment.
