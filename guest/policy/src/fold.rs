@@ -23,7 +23,10 @@ pub(crate) fn apply(state: Option<State>, record: &Logged) -> Result<State, Refu
     }
     state.head = sequence;
     state.updated_ms = time;
-    change(&mut state, sequence, time, body).map_err(|why| unreadable(sequence, &why))?;
+    let bytes =
+        record.body.as_ref().map_or(0, |body| u64::try_from(body.len()).unwrap_or(u64::MAX));
+    change(&mut state, Place { sequence, time, bytes }, body)
+        .map_err(|why| unreadable(sequence, &why))?;
     Ok(state)
 }
 
@@ -59,7 +62,16 @@ fn start(sequence: u64, time: u64, body: Body) -> Result<State, Refusal> {
     }
 }
 
-fn change(state: &mut State, sequence: u64, time: u64, body: Body) -> Result<(), String> {
+/// Where a record stands, and how large its body is.
+#[derive(Clone, Copy)]
+struct Place {
+    sequence: u64,
+    time: u64,
+    bytes: u64,
+}
+
+fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
+    let Place { sequence, time, .. } = place;
     match body {
         Body::SessionStarted { .. } => return Err("the session has started already".to_owned()),
         Body::SessionLoaded { seal, .. } => {
@@ -95,10 +107,10 @@ fn change(state: &mut State, sequence: u64, time: u64, body: Body) -> Result<(),
             turn_completed(state, turn, terminal, reason)?;
         }
         Body::ActionProposed { action, facts, last, approval, held, .. } => {
-            proposed(state, sequence, action, facts, last, approval, held)?;
+            proposed(state, place, action, facts, last, approval, held)?;
         }
         Body::ApprovalOpened { approval, request, renewed, .. } => {
-            opened(state, sequence, approval, request, renewed.map(|renewed| renewed.facts))?;
+            opened(state, place, approval, request, renewed.map(|renewed| renewed.facts))?;
         }
         Body::StageDecided { approval, source_index, resolution, current, .. } => {
             let open = find_approval(state, &approval)?;
@@ -178,7 +190,7 @@ fn turn_completed(
 
 fn proposed(
     state: &mut State,
-    sequence: u64,
+    place: Place,
     action: codec::Action,
     facts: codec::Facts,
     last: bool,
@@ -196,7 +208,8 @@ fn proposed(
         id: action.item,
         turn: action.turn,
         revision: 1,
-        sequence,
+        sequence: place.sequence,
+        bytes: place.bytes,
         facts: facts_digest(&facts),
         approval,
         held,
@@ -208,7 +221,7 @@ fn proposed(
 
 fn opened(
     state: &mut State,
-    sequence: u64,
+    place: Place,
     id: String,
     request: Request,
     facts: Option<codec::Facts>,
@@ -225,6 +238,11 @@ fn opened(
     if let Some(facts) = facts {
         item.facts = facts_digest(&facts);
     }
+    let evidence = match &request.subject {
+        Subject::Shell { stages, .. } => serde_json::to_vec(stages).map_or(0, |json| json.len()),
+        Subject::Tool { .. } | Subject::Unknown { .. } => 0,
+    };
+    let bytes = place.bytes.saturating_add(u64::try_from(evidence).unwrap_or(u64::MAX));
     let stages = match request.subject {
         Subject::Shell { stages, .. } => stages.into_iter().map(|stage| stage.resolution).collect(),
         Subject::Tool { .. } | Subject::Unknown { .. } => Vec::new(),
@@ -233,7 +251,8 @@ fn opened(
         id,
         item: request.item,
         turn: request.turn,
-        sequence,
+        sequence: place.sequence,
+        bytes,
         stages,
         current: request.current,
         protected: request.protected,

@@ -48,3 +48,6 @@ pub const OPEN_APPROVALS_MAX: u64 = 32;
 
 /// Bytes of a mode's reason or error that are kept.
 pub const MODE_TEXT_BYTES_MAX: usize = 1024;
+
+/// Bytes reserved for what recovery writes of each item and each approval besides their own bodies.
+pub const RECOVERY_BYTES_RESERVED: usize = 4 * 1024;

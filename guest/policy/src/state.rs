@@ -4,6 +4,7 @@
 //! past it asks the host for by sequence.
 
 use crate::codec::{Resolution, Terminal};
+use crate::limits;
 use crate::modes::Mode;
 use crate::types::Refusal;
 use serde::{Deserialize, Serialize};
@@ -81,8 +82,9 @@ pub(crate) struct Item {
     pub(crate) id: String,
     pub(crate) turn: String,
     pub(crate) revision: u32,
-    /// The record that holds the action.
+    /// The record that holds the action, and the bytes of its body.
     pub(crate) sequence: u64,
+    pub(crate) bytes: u64,
     /// Digest of the facts that the decision rests on.
     pub(crate) facts: String,
     pub(crate) approval: Option<String>,
@@ -113,6 +115,8 @@ pub(crate) struct Approval {
     pub(crate) turn: String,
     /// The opening record: it holds the request and the menu.
     pub(crate) sequence: u64,
+    /// Bytes of its body, and of its stages once more, as evidence repeats them.
+    pub(crate) bytes: u64,
     /// What has become of each stage; empty for kinds without stages.
     pub(crate) stages: Vec<Resolution>,
     pub(crate) current: u32,
@@ -166,6 +170,17 @@ impl State {
             Some(turn) => Mode::meet(sealed, turn.seal),
             None => sealed,
         }
+    }
+
+    /// At most how many bytes the batch takes that closes and opens again all
+    /// that is pending, as recovery does; stopping a turn takes less.
+    pub(crate) fn recovery_bytes(&self) -> u64 {
+        let items = self.items.iter().map(|item| item.bytes);
+        let approvals = self.approvals.iter().map(|open| open.bytes);
+        let each = u64::try_from(limits::RECOVERY_BYTES_RESERVED).unwrap_or(u64::MAX);
+        items
+            .chain(approvals)
+            .fold(each, |sum, bytes| sum.saturating_add(bytes).saturating_add(each))
     }
 
     pub(crate) fn approval(&self, id: &str) -> Option<&Approval> {

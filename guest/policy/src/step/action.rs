@@ -48,7 +48,8 @@ pub(super) fn propose(draft: &mut Draft<'_>, proposal: &Proposal) -> Result<(), 
     )?;
     match (verdict.decision, approval) {
         (Decision::Ask, Some(approval)) => {
-            open_approval(draft, &approval, action, reading, &verdict)
+            open_approval(draft, &approval, action, reading, &verdict)?;
+            check_recoverable(draft)
         }
         (Decision::Allow, approval) => {
             if let (Some(approval), Some(grant)) = (approval, grant) {
@@ -83,6 +84,18 @@ pub(super) fn unjudged(draft: &mut Draft<'_>, unjudged: &Unjudged) -> Result<(),
     let kind = Some("approvalDenied");
     ended_item(draft, &action.item_id, "rejected", "denied", kind, Some(&verdict.reason))?;
     close_turn(draft, &action.turn_id)
+}
+
+/// What is pending must always fit the one batch that recovers it: a session
+/// that no host can load would have lost everything in it.
+fn check_recoverable(draft: &Draft<'_>) -> Result<(), Stop> {
+    let bytes = draft.state()?.recovery_bytes();
+    if bytes <= u64::try_from(limits::BATCH_BYTES_MAX).unwrap_or(u64::MAX) {
+        return Ok(());
+    }
+    Err(misuse(format!(
+        "{bytes} bytes would be pending, more than one batch recovers; decide what is open first"
+    )))
 }
 
 fn open_approval(
