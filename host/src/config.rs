@@ -4,7 +4,7 @@
 //! narrow: it may withhold modes, nothing else. Unknown keys are errors.
 
 use crate::engine::MODES;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::path::Path;
 
 /// The fingerprint that the Python SDK 1.4.13 demands of a host.
@@ -39,9 +39,10 @@ pub struct Serve {
 #[serde(deny_unknown_fields)]
 pub struct Authority {
     /// The seal of a client that started the host on stdin and stdout; `allowAll` when absent.
+    #[serde(default, deserialize_with = "mode")]
     pub stdio: Option<String>,
     /// Modes that nobody may select.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "modes")]
     pub withhold: Vec<String>,
 }
 
@@ -59,7 +60,7 @@ pub struct WorkspaceConfig {
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceAuthority {
     /// Modes that sessions in this workspace may not use.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "modes")]
     pub withhold: Vec<String>,
 }
 
@@ -69,12 +70,7 @@ impl UserConfig {
     /// # Errors
     /// A sentence with file, line and column.
     pub fn read(home: &Path) -> Result<UserConfig, String> {
-        let path = home.join(FILE);
-        let config: UserConfig = read(&path)?;
-        for name in config.authority.stdio.iter().chain(&config.authority.withhold) {
-            check_mode(&path, name)?;
-        }
-        Ok(config)
+        read(&home.join(FILE))
     }
 
     /// The seal of a client that started the host.
@@ -96,20 +92,33 @@ impl WorkspaceConfig {
     /// # Errors
     /// A sentence with file, line and column.
     pub fn read(root: &Path) -> Result<WorkspaceConfig, String> {
-        let path = root.join(FILE);
-        let config: WorkspaceConfig = read(&path)?;
-        for name in &config.authority.withhold {
-            check_mode(&path, name)?;
-        }
-        Ok(config)
+        read(&root.join(FILE))
     }
 }
 
-fn check_mode(path: &Path, name: &str) -> Result<(), String> {
-    if MODES.contains(&name) {
-        return Ok(());
+/// The name of a mode; an error is told with its place in the file.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct ModeName(String);
+
+impl TryFrom<String> for ModeName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<ModeName, String> {
+        if MODES.contains(&name.as_str()) {
+            return Ok(ModeName(name));
+        }
+        Err(format!("`{name}` is no mode; use one of {}", MODES.join(", ")))
     }
-    Err(format!("{}: `{name}` is no mode; use one of {}", path.display(), MODES.join(", ")))
+}
+
+fn mode<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    ModeName::deserialize(from).map(|name| Some(name.0))
+}
+
+fn modes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<ModeName>::deserialize(from)?;
+    Ok(names.into_iter().map(|name| name.0).collect())
 }
 
 fn read<T: Default + for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {

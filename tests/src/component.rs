@@ -36,7 +36,7 @@ mod mode {
     });
 }
 
-use policy::placet::policy::mode as import;
+use policy::placet::policy::{mode as import, types};
 
 /// The mode names; each is served by the file of its name.
 const MODES: [&str; 4] = ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"];
@@ -123,7 +123,7 @@ impl import::Host for Modes {
     }
 }
 
-impl policy::placet::policy::types::Host for Modes {}
+impl types::Host for Modes {}
 
 /// wasmtime's errors as ours.
 fn ran<T>(result: wasmtime::Result<T>) -> Result<T> {
@@ -141,7 +141,7 @@ fn convert_all<A: Serialize, B: DeserializeOwned>(from: &[A]) -> Result<Vec<B>> 
 }
 
 fn answer<A: Serialize, B: DeserializeOwned>(
-    from: Result<A, policy::placet::policy::types::Refusal>,
+    from: Result<A, types::Refusal>,
 ) -> Result<Result<B, Refusal>> {
     Ok(match from {
         Ok(value) => Ok(convert(&value)?),
@@ -165,6 +165,53 @@ impl InComponent {
         let instance = ran(compiled.policy.instantiate(&mut store))?;
         let instance = ran(policy::Policy::new(&mut store, &instance))?;
         Ok(InComponent { store, instance })
+    }
+}
+
+/// A call with its arguments as the component takes them, so that a bench
+/// measures the call and not the conversion.
+pub struct Prepared(Call);
+
+enum Call {
+    Step(Option<Vec<u8>>, types::Context, types::Input, Vec<types::Supply>),
+    Explain(Vec<u8>, types::Context, types::Proposal),
+}
+
+impl Prepared {
+    /// A call of `step`.
+    pub fn step(
+        state: Option<&[u8]>,
+        context: &Context,
+        input: &Input,
+        supplied: &[Supply],
+    ) -> Result<Prepared> {
+        let supplied = convert_all(supplied)?;
+        let state = state.map(<[u8]>::to_vec);
+        Ok(Prepared(Call::Step(state, convert(context)?, convert(input)?, supplied)))
+    }
+
+    /// A call of `explain`.
+    pub fn explain(state: &[u8], context: &Context, proposal: &Proposal) -> Result<Prepared> {
+        Ok(Prepared(Call::Explain(state.to_vec(), convert(context)?, convert(proposal)?)))
+    }
+}
+
+impl InComponent {
+    /// Makes a prepared call and drops its answer.
+    pub fn call(&mut self, prepared: &Prepared) -> Result<()> {
+        let functions = self.instance.placet_policy_evaluator();
+        match &prepared.0 {
+            Call::Step(state, context, input, supplied) => {
+                let state = state.as_deref();
+                ran(functions.call_step(&mut self.store, state, context, input, supplied))?;
+            }
+            Call::Explain(state, context, proposal) => {
+                let answer = ran(functions.call_explain(&mut self.store, state, context, proposal));
+                answer?.map_err(|refusal| anyhow!("{refusal:?}"))?;
+            }
+        }
+        self.store.data_mut().asked.clear();
+        Ok(())
     }
 }
 

@@ -20,7 +20,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use placet_policy::types::{
     Action, Answer, Caller, CommandId, Decide, Decision, EffectWord, EndStatus, ExecutionEnd,
     Input, PathClass, Release, Reply, Requirement, Rule, SessionStart, SetMode, TurnStart,
-    TurnStop, Waiter,
+    TurnStop, Unjudged, Waiter,
 };
 use std::fmt::Write as _;
 
@@ -226,6 +226,11 @@ impl<E: Evaluator> Script<E> {
                 let facts = self.session.world.facts(&mut self.session.evaluator, &action)?;
                 Input::Release(Release { item_id, facts })
             }
+            "unjudged" => Input::Unjudged(Unjudged {
+                action: self.action(line)?,
+                last: line.flag("last"),
+                fault: "the evaluator trapped".to_owned(),
+            }),
             "ended" => Input::Ended(ended(line)?),
             "finish" => Input::Finish(line.word(0)?.to_owned()),
             "shutdown" => Input::Shutdown,

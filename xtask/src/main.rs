@@ -24,7 +24,7 @@ fn run(verb: Verb) -> anyhow::Result<bool> {
         Verb::Setup => setup::run_all(&workspace)?,
         Verb::Components => components::run(&workspace)?,
         Verb::Tidy => tidy::run(&workspace)?,
-        Verb::Test { only } => return Ok(test::run(&workspace, &only)),
+        Verb::Test { only } => return test::run(&workspace, &only),
         Verb::WriteCases => test::write_cases(&workspace)?,
         Verb::Demo { placet, check: false } => demo::run(&workspace, placet)?,
         Verb::Demo { placet, check: true } => demo::check(&workspace, placet)?,

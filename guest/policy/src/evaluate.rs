@@ -6,6 +6,7 @@
 
 use crate::codec::{self, Resolution, Subject};
 use crate::grants;
+use crate::limits;
 use crate::modes::{self, Mode};
 use crate::rules;
 use crate::safe;
@@ -184,7 +185,7 @@ fn ruled<'a>(
     match &reading.subject {
         Subject::Shell { .. } => reading.stages.iter().find_map(|stage| {
             rules::for_stage(&context.rules, effect, stage, &reading.bare)
-                .map(|rule| (rule, format!("`{}`", stage.argv.join(" "))))
+                .map(|rule| (rule, format!("`{}`", short(&stage.argv.join(" ")))))
         }),
         Subject::Tool { tool } => rules::for_tool(&context.rules, effect, tool)
             .map(|rule| (rule, format!("the tool `{tool}`"))),
@@ -328,9 +329,17 @@ fn by_mode(
 
 fn unmatched(reading: &Reading) -> String {
     match &reading.subject {
-        Subject::Shell { command, .. } => format!("`{command}` is not covered"),
+        Subject::Shell { command, .. } => format!("`{}` is not covered", short(command)),
         Subject::Tool { tool } => format!("the tool `{tool}` is not covered"),
         Subject::Unknown { word, .. } => format!("the kind `{word}` is not known"),
+    }
+}
+
+/// A command as a reason names it: its beginning, where the whole would fill the record.
+fn short(command: &str) -> String {
+    match command.char_indices().nth(limits::REASON_CHARS_MAX) {
+        Some((end, _)) => format!("{}\u{2026}", command.get(..end).unwrap_or_default()),
+        None => command.to_owned(),
     }
 }
 
@@ -338,7 +347,7 @@ fn unmatched(reading: &Reading) -> String {
 fn unmatched_stage(reading: &Reading, coverage: &[Coverage]) -> String {
     let stage = reading.stages.iter().zip(coverage).find(|(_, c)| **c == Coverage::Unmatched);
     match stage {
-        Some((stage, _)) => format!("`{}` is not covered", stage.argv.join(" ")),
+        Some((stage, _)) => format!("`{}` is not covered", short(&stage.argv.join(" "))),
         None => unmatched(reading),
     }
 }

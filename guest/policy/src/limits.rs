@@ -5,6 +5,10 @@
 /// Bytes of a shell command that is still split into stages.
 pub const SHELL_COMMAND_BYTES_MAX: usize = 64 * 1024;
 
+/// Bytes of the arguments in which a shell command is looked for. Larger ones are an
+/// action of unknown kind: no turn that was accepted makes them.
+pub const SHELL_ARGS_BYTES_MAX: usize = TURN_TEXT_BYTES_MAX;
+
 /// Levels of brackets, substitutions and quotes inside each other.
 pub const SHELL_NESTING_MAX: usize = 32;
 
@@ -16,7 +20,7 @@ pub const SHELL_STAGES_MAX: usize = 64;
 pub const SHELL_WORDS_MAX: usize = 1024;
 
 /// Bytes of a text that is searched for bare words.
-pub const SHELL_BARE_BYTES_MAX: usize = 1024 * 1024;
+pub const SHELL_BARE_BYTES_MAX: usize = SHELL_COMMAND_BYTES_MAX;
 
 /// Bare words of one text, counted for each of the two readings.
 pub const SHELL_BARE_WORDS_MAX: usize = 16 * 1024;
@@ -33,8 +37,14 @@ pub const HEADER_BYTES_RESERVED: usize = 2 * 1024;
 /// Bytes of a turn's text after it was quoted twice, as arguments in JSON in JSON.
 pub const TURN_TEXT_BYTES_MAX: usize = 128 * 1024;
 
+/// Characters of a command that a verdict's reason repeats.
+pub const REASON_CHARS_MAX: usize = 256;
+
 /// Turns that may wait for the running one.
 pub const QUEUED_TURNS_MAX: u64 = 32;
 
 /// Approvals that may be open in a session at once: what a client SDK keeps.
 pub const OPEN_APPROVALS_MAX: u64 = 32;
+
+/// Bytes of a mode's reason or error that are kept.
+pub const MODE_TEXT_BYTES_MAX: usize = 1024;

@@ -1,5 +1,6 @@
 //! The four modes, their order of authority, and the clamp on a mode's answer.
 
+use crate::limits;
 use crate::types::{Answer, Decision, Summary};
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +70,8 @@ impl Mode {
         answer: Result<Answer, String>,
         summary: &Summary,
     ) -> Result<Answer, (Option<Answer>, String)> {
-        match answer {
+        let answer = answer.map(|answer| Answer { reason: clip(answer.reason), ..answer });
+        match answer.map_err(clip) {
             Err(fault) => Err((None, format!("the mode {} failed: {fault}", self.name()))),
             Ok(answer) if self.may_answer(answer.decision, summary) => Ok(answer),
             Ok(answer) => {
@@ -82,6 +84,15 @@ impl Mode {
             }
         }
     }
+}
+
+/// As much of a component's text as goes into a record.
+fn clip(text: String) -> String {
+    if text.len() <= limits::MODE_TEXT_BYTES_MAX {
+        return text;
+    }
+    let end = text.floor_char_boundary(limits::MODE_TEXT_BYTES_MAX);
+    format!("{}…", text.get(..end).unwrap_or_default())
 }
 
 /// A decision's word.

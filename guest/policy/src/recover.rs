@@ -66,26 +66,21 @@ pub(crate) fn recover<'a>(
     draft.done()
 }
 
-/// Asks for everything at once that recovery will read.
+/// Asks for everything at once that recovery will read: the records first, then
+/// the facts of the actions in them.
 fn gather(draft: &Draft<'_>) -> Result<(), Stop> {
-    let mut needs: Vec<Need> = Vec::new();
-    let mut missing = |found: Result<(), Stop>| match found {
-        Ok(()) => Ok(()),
-        Err(Stop::Needs(more)) => {
-            needs.extend(more);
-            Ok(())
-        }
-        Err(refused) => Err(refused),
-    };
+    step::gather(draft)?;
     let state = draft.state()?;
-    for item in &state.items {
-        missing(draft.record(item.sequence).map(drop))?;
-    }
-    for open in &state.approvals {
-        missing(draft.record(open.sequence).map(drop))?;
-    }
-    if let Some(next) = state.queued.first() {
-        missing(draft.record(next.sequence).map(drop))?;
+    let mut needs: Vec<Need> = Vec::new();
+    for item in state.items.iter().filter(|item| item.phase == Phase::Waiting) {
+        let open = state.approvals.iter().find(|open| open.item == item.id);
+        if open.is_some_and(|open| open.agent_waits) {
+            continue;
+        }
+        match draft.facts(&draft.action(item.sequence)?) {
+            Err(Stop::Needs(more)) => needs.extend(more),
+            found => drop(found?),
+        }
     }
     if needs.is_empty() { Ok(()) } else { Err(Stop::Needs(needs)) }
 }

@@ -59,8 +59,12 @@ fn without_stages(subject: Subject) -> Reading {
     Reading { subject, stages: Vec::new(), bare: shell::BareWords::default() }
 }
 
-/// The command in `{"command": "..."}`; none when the arguments have no such member.
+/// The command in `{"command": "..."}`; none when the arguments have no such member
+/// or are too large to look into.
 fn command(args: &str) -> Option<String> {
+    if args.len() > limits::SHELL_ARGS_BYTES_MAX {
+        return None;
+    }
     let value: serde_json::Value = serde_json::from_str(args).ok()?;
     Some(value.get("command")?.as_str()?.to_owned())
 }

@@ -21,7 +21,11 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self) -> Result<(), Failure> {
-        runtime()?.block_on(self.serve())
+        let runtime = runtime()?;
+        let served = runtime.block_on(self.serve());
+        // A read of stdin that is under way cannot be called back; nobody waits for it.
+        runtime.shutdown_background();
+        served
     }
 
     async fn serve(self) -> Result<(), Failure> {
@@ -56,8 +60,6 @@ impl Serve {
         };
         let input = tokio::io::BufReader::new(tokio::io::stdin());
         let output = tokio::io::stdout();
-        let served = transport::serve(hub, listener, input, output, faults, stop).await;
-        // A read of stdin that is under way cannot be called back; the process ends around it.
-        served.map_err(failed)
+        transport::serve(hub, listener, input, output, faults, stop).await.map_err(failed)
     }
 }

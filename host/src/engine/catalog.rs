@@ -49,12 +49,14 @@ impl Catalog {
         for name in MODES {
             let component = read(name)?;
             expect_imports(&engine, &component, name, &[])?;
-            let pre = Linker::new(&engine).instantiate_pre(&component)?;
-            served.insert(name.to_owned(), Mode { pre: ApprovalModePre::new(pre)? });
+            let pre = Linker::new(&engine).instantiate_pre(&component);
+            let pre = pre.and_then(ApprovalModePre::new).map_err(|error| unfit(name, &error))?;
+            served.insert(name.to_owned(), Mode { pre });
         }
         let mut linker = Linker::new(&engine);
         worker::serve_modes(&mut linker)?;
-        let policy = PolicyPre::new(linker.instantiate_pre(&component)?)?;
+        let policy = linker.instantiate_pre(&component).and_then(PolicyPre::new);
+        let policy = policy.map_err(|error| unfit(POLICY, &error))?;
         let ticker = fence::tick(&engine).map_err(|error| {
             EngineError::Component(format!("cannot start the epoch thread: {error}"))
         })?;
@@ -79,6 +81,11 @@ impl Catalog {
     }
 }
 
+fn unfit(name: &str, error: &wasmtime::Error) -> EngineError {
+    let why = super::sentence(error);
+    EngineError::Component(format!("the component {name} is not what its name says: {why}"))
+}
+
 /// Reads a component and compiles it, or takes the compiled code of an earlier start.
 fn compile(
     engine: &Engine,
@@ -100,8 +107,9 @@ fn compile(
         None => {
             let component = Component::new(engine, &bytes).map_err(|error| {
                 EngineError::Component(format!(
-                    "{} is no component that this host can run: {error:#}",
-                    path.display()
+                    "{} is no component that this host can run: {}",
+                    path.display(),
+                    super::sentence(&error)
                 ))
             })?;
             // A cache that cannot be written costs time at the next start, nothing else.

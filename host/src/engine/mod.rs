@@ -42,7 +42,16 @@ pub enum EngineError {
 
 impl From<wasmtime::Error> for EngineError {
     fn from(error: wasmtime::Error) -> EngineError {
-        EngineError::Fault(format!("{error:#}"))
+        EngineError::Fault(sentence(&error))
+    }
+}
+
+/// What went wrong, in one line: a trap's own words without the calls that led
+/// to it, else the whole chain of causes.
+fn sentence(error: &wasmtime::Error) -> String {
+    match error.downcast_ref::<wasmtime::Trap>() {
+        Some(trap) => trap.to_string(),
+        None => format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" "),
     }
 }
 

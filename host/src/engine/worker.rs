@@ -27,7 +27,7 @@ impl Modes {
             .served
             .get(&summary.mode)
             .ok_or_else(|| format!("no component stands behind {}", summary.mode))?;
-        self.call(mode, summary).unwrap_or_else(|fault| Err(format!("{fault:#}")))
+        self.call(mode, summary).unwrap_or_else(|fault| Err(super::sentence(&fault)))
     }
 
     fn call(

@@ -1,14 +1,14 @@
 //! The actor of one loaded session: a mailbox, a state, one batch in flight.
 
-use super::advance::{self, Appended, Halted, Question};
+use super::advance::{self, Appended, Question};
 use super::hub::Hub;
 use super::ledger::Ledger;
 use super::opening::{self, Opened};
 use super::outlet::{Fault, Outlet, Ticket, Told};
 use super::{Attach, Order, OrderKind, history};
 use crate::engine::types::{
-    CommandId, Decide, Effect, ExecutionEnd, Input, Logged, Outcome, Overview, Presented, Proposal,
-    SetMode, TurnStart, TurnStop, Unjudged,
+    CommandId, Decide, Effect, Event, ExecutionEnd, Input, Logged, Outcome, Overview, Presented,
+    Proposal, SetMode, TurnStart, TurnStop, Unjudged,
 };
 use crate::exec::Interrupter;
 use crate::limits;
@@ -145,7 +145,7 @@ impl Actor {
         match message {
             Message::Order { order, outlet, ticket } => self.order(order, outlet, ticket).await,
             Message::Attach { command, attach, outlet, ticket } => {
-                let result = self.attach(&command, &attach, &outlet).await;
+                let result = self.attach(&command, &attach).await;
                 self.replayed(result, outlet, ticket).await;
             }
             Message::Subscribe { after, outlet, ticket } => {
@@ -174,7 +174,7 @@ impl Actor {
     /// Answers, replays what came after the client's cursor, and asks again.
     async fn replayed(
         &mut self,
-        result: Result<(String, Vec<crate::engine::types::Event>), Fault>,
+        result: Result<(String, Vec<Event>), Fault>,
         outlet: Arc<dyn Outlet>,
         ticket: Ticket,
     ) {
@@ -203,8 +203,7 @@ impl Actor {
         &self,
         command: &(String, String),
         attach: &Attach,
-        _outlet: &Arc<dyn Outlet>,
-    ) -> Result<(String, Vec<crate::engine::types::Event>), Fault> {
+    ) -> Result<(String, Vec<Event>), Fault> {
         // A resume is not kept in the ledger, but its id may not be another command's.
         self.ledger.replay(&command.0, &command.1)?;
         let suffix = self.suffix(attach.cursor.as_deref()).await?;
@@ -218,10 +217,7 @@ impl Actor {
         Ok((history::envelope(&self.overview, &history), suffix))
     }
 
-    async fn suffix(
-        &self,
-        cursor: Option<&str>,
-    ) -> Result<Vec<crate::engine::types::Event>, Fault> {
+    async fn suffix(&self, cursor: Option<&str>) -> Result<Vec<Event>, Fault> {
         match cursor {
             Some(cursor) => {
                 let after = history::sequence(cursor, self.overview.head)?;
@@ -282,9 +278,9 @@ impl Actor {
         let question = Question::Step(Some(Arc::clone(&self.state)), input);
         let outcome = match advance::ask(&self.hub, &self.session, &self.ledger, &question).await {
             Ok(outcome) => outcome,
-            Err(Halted::Fault(fault)) if proposed.is_some() => {
+            Err(halted) if proposed.is_some() => {
                 // What cannot be judged is denied, and the log says so.
-                let fault = fault.sentence();
+                let fault = opening::fault(halted, "").sentence();
                 let unjudged = |(action, last)| Input::Unjudged(Unjudged { action, last, fault });
                 return self.queue.extend(proposed.map(unjudged));
             }

@@ -16,7 +16,7 @@ mod outlet;
 pub use hub::{Clock, Hub, HubOptions};
 pub use outlet::{Fault, Outlet, Party, Ticket, Told};
 
-use crate::engine::types::{Requirement, SessionStart};
+use crate::engine::types::Requirement;
 
 /// A command to a session that is loaded, without who sent it.
 #[derive(Clone, Debug)]
@@ -102,6 +102,3 @@ pub struct PageRequest {
     /// How many bytes of events at most.
     pub max_bytes: usize,
 }
-
-/// The input type that opens a session; re-exported for the opening code.
-pub(crate) type StartInput = SessionStart;

@@ -4,10 +4,10 @@ use super::advance::{self, Appended, Halted, Question};
 use super::hub::{Hub, fold, log_fault};
 use super::ledger::Ledger;
 use super::outlet::{Fault, Outlet};
-use super::{Start, StartInput, history};
+use super::{Start, history};
 use crate::config::WorkspaceConfig;
 use crate::engine::types::{
-    Caller, CommandId, Effect, Input, Outcome, Overview, Recovery, Refusal,
+    Caller, CommandId, Effect, Input, Outcome, Overview, Recovery, Refusal, SessionStart,
 };
 use crate::log::{Head, Lease, Log, LogError, Mark, SessionMeta, Version};
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ pub(super) async fn start(
         reason: "workspace_config_invalid".to_owned(),
         message,
     })?;
-    let input = Input::Start(StartInput {
+    let input = Input::Start(SessionStart {
         command: CommandId { id: start.id.clone(), payload: start.payload.clone() },
         caller: caller(hub, outlet, &withheld, true),
         mode: start.mode.clone(),

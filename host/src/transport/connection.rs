@@ -175,7 +175,7 @@ impl Connection {
         };
         match id {
             None => self.notified(&method),
-            Some(id @ (Value::String(_) | Value::Number(_))) => {
+            Some(id) if id.is_string() || id.is_i64() || id.is_u64() => {
                 let result = match Params::new(frame.remove("params")) {
                     Ok(params) => self.request(&id, &method, params).await,
                     Err(error) => Err(error),
@@ -185,7 +185,7 @@ impl Connection {
                 }
             }
             Some(_) => {
-                let fault = WireError::request("an id must be a string or a number");
+                let fault = WireError::request("an id must be a string or a whole number");
                 self.send(fault.frame(&Value::Null));
             }
         }

@@ -11,7 +11,7 @@ use anyhow::{Result, ensure};
 use placet_policy::types::{
     Action, Answer, Caller, CommandId, Decide, Decision, Effect, EndStatus, ExecutionEnd, Input,
     Logged, Outcome, PathClass, Release, Reply, Requirement, SessionStart, SetMode, TurnStart,
-    TurnStop, Waiter,
+    TurnStop, Unjudged, Waiter,
 };
 
 const MODES: [&str; 4] = ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"];
@@ -175,7 +175,12 @@ impl<E: Evaluator> Walk<'_, E> {
                 let caller = self.caller();
                 self.session.recover(caller)
             }
-            97..=98 => self.spoil(),
+            97 => {
+                let (action, last) = (self.action(), self.random.once_in(12));
+                let fault = "the evaluator trapped".to_owned();
+                self.session.step(&Input::Unjudged(Unjudged { action, last, fault }))
+            }
+            98 => self.spoil(),
             _ => {
                 let (command, caller) = (self.session.command(), self.caller());
                 let start = SessionStart {

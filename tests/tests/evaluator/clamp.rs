@@ -102,6 +102,31 @@ fn a_mode_that_fails_denies_and_the_fault_is_recorded() -> Result<()> {
     Ok(())
 }
 
+/// A trap of the evaluator, or facts that could not be taken: the host says so, and
+/// nothing about the action is read again.
+#[test]
+fn an_action_that_could_not_be_judged_is_denied_and_recorded() -> Result<()> {
+    for mode in ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"] {
+        check(&format!(
+            "
+            > start {mode}
+            sessionStarted({mode})
+            > turn one
+            turnStarted(one) userMessage -> begin(one)
+            > unjudged i1 : ls
+            actionProposed(i1 deny unconfined) itemEnded(i1 rejected denied) -> settled(i1)
+            > unjudged i2 turn=none : ls
+            refused misuse
+            > unjudged i3 last confined=bwrap : ls
+            actionProposed(i3 deny confined) itemEnded(i3 rejected denied) turnCompleted(one completed) -> settled(i3)
+            > unjudged i4 : ls
+            refused misuse
+            "
+        ))?;
+    }
+    Ok(())
+}
+
 #[test]
 fn a_command_without_stages_runs_only_where_everything_does() -> Result<()> {
     for command in ["", "   ", "# a comment", "\\\n"] {

@@ -7,6 +7,7 @@ mod clamp;
 mod decision_table;
 mod differential;
 mod grants;
+mod limits;
 mod menus;
 mod recovery;
 mod scenarios;

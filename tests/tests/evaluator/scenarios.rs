@@ -462,9 +462,7 @@ fn a_host_that_stops_in_order_cancels_what_runs_and_leaves_what_waits() -> Resul
         > shutdown
         turnStopRequested(one shutdown) -> halt(i1)
         > ended i1 cancelled
-        itemEnded(i1 cancelled ran) turnCompleted(one cancelled) -> settled(i1)
-        > shutdown
-        sessionClosed
+        itemEnded(i1 cancelled ran) turnCompleted(one cancelled) sessionClosed -> settled(i1)
         ";
     check(running)?;
     Ok(())
@@ -486,7 +484,7 @@ fn a_host_that_stops_begins_no_queued_turn() -> Result<()> {
         > shutdown
         turnStopRequested(one shutdown) -> halt(i1)
         > ended i1 cancelled
-        itemEnded(i1 cancelled ran) turnCompleted(one cancelled) -> settled(i1)
+        itemEnded(i1 cancelled ran) turnCompleted(one cancelled) sessionClosed -> settled(i1)
         > recover
         sessionLoaded(allowAll) turnStarted(two) userMessage -> begin(two)
         ",

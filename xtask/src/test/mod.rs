@@ -5,6 +5,7 @@ mod stages;
 mod tally;
 
 use std::io::stdout;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -33,7 +34,9 @@ pub(crate) fn stage_names() -> Vec<&'static str> {
 }
 
 /// Runs the stages, or those named with what they need; whether every case passed.
-pub(crate) fn run(workspace: &Workspace, only: &[String]) -> bool {
+pub(crate) fn run(workspace: &Workspace, only: &[String]) -> anyhow::Result<bool> {
+    // Asked before cargo links this program anew: afterwards the path would name a deleted file.
+    let xtask = std::env::current_exe().context("this program does not know its own path")?;
     let chosen = with_needs(only);
     let begin = Instant::now();
     let mut rows: Vec<Row> = Vec::new();
@@ -49,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> bool {
             .copied()
             .collect();
         let tally = if broken.is_empty() {
-            run_stage(workspace, stage, begin + LIMIT).unwrap_or_else(|error| {
+            run_stage(workspace, &xtask, stage, begin + LIMIT).unwrap_or_else(|error| {
                 let mut tally = Tally::default();
                 tally.problem(format!("{error:#}"));
                 tally
@@ -61,7 +64,7 @@ pub(crate) fn run(workspace: &Workspace, only: &[String]) -> bool {
         };
         rows.push(Row { name: stage.name, tally, took: start.elapsed() });
     }
-    report(&rows, begin.elapsed())
+    Ok(report(&rows, begin.elapsed()))
 }
 
 /// Lists the cases of the Rust tests and writes them to the list file.
@@ -99,15 +102,21 @@ fn with_needs(only: &[String]) -> Vec<&'static str> {
     chosen
 }
 
-fn run_stage(workspace: &Workspace, stage: &Stage, deadline: Instant) -> anyhow::Result<Tally> {
+fn run_stage(
+    workspace: &Workspace,
+    xtask: &Path,
+    stage: &Stage,
+    deadline: Instant,
+) -> anyhow::Result<Tally> {
     let mut libtest = Libtest::default();
-    let end = stream(stage.command(workspace)?, Some(deadline), &mut stdout(), |line| match stage
-        .format
-    {
-        Format::Whole => {}
-        Format::Libtest => libtest.line(line),
-        Format::Plain => plain_line(&mut libtest.tally, line),
-    })?;
+    let end =
+        stream(stage.command(workspace, xtask), Some(deadline), &mut stdout(), |line| match stage
+            .format
+        {
+            Format::Whole => {}
+            Format::Libtest => libtest.line(line),
+            Format::Plain => plain_line(&mut libtest.tally, line),
+        })?;
     libtest.finish();
     let mut tally = libtest.tally;
     if let Some((listed, list)) = stage.listed(&workspace.root)? {

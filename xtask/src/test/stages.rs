@@ -50,10 +50,10 @@ pub(crate) const STAGES: [Stage; 9] = [
 ];
 
 impl Stage {
-    /// The command that runs the stage.
-    pub(crate) fn command(&self, workspace: &Workspace) -> anyhow::Result<Command> {
+    /// The command that runs the stage; `xtask` is this program.
+    pub(crate) fn command(&self, workspace: &Workspace, xtask: &Path) -> Command {
         let placet = workspace.placet();
-        Ok(match self.name {
+        match self.name {
             "fmt" => cargo_with(workspace, &["fmt", "--all", "--check"]),
             "clippy" => cargo_with(
                 workspace,
@@ -69,12 +69,12 @@ impl Stage {
                 command
             }
             "demo" => {
-                let mut command = myself(workspace, "demo")?;
+                let mut command = own(workspace, xtask, "demo");
                 command.arg("--check").arg("--placet").arg(&placet);
                 command
             }
-            own => myself(workspace, own)?,
-        })
+            verb => own(workspace, xtask, verb),
+        }
     }
 
     /// The names that must report, and where they are listed.
@@ -110,12 +110,10 @@ fn cargo_with(workspace: &Workspace, arguments: &[&str]) -> Command {
     command
 }
 
-/// This program with another verb.
-fn myself(workspace: &Workspace, verb: &str) -> anyhow::Result<Command> {
-    let program = std::env::current_exe().context("this program does not know its own path")?;
-    let mut command = Command::new(program);
+fn own(workspace: &Workspace, xtask: &Path, verb: &str) -> Command {
+    let mut command = Command::new(xtask);
     command.current_dir(&workspace.root).arg(verb);
-    Ok(command)
+    command
 }
 
 fn read_list(root: &Path, list: &str) -> anyhow::Result<Vec<String>> {

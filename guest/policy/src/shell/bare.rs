@@ -50,15 +50,16 @@ impl Parameter {
 /// Splits a text on blanks and every character that means something to bash.
 pub fn bare_words(command: &str) -> BareWords {
     let mut words = BareWords::default();
+    if command.len() > SHELL_BARE_BYTES_MAX {
+        words.truncated = true;
+        return words;
+    }
     let (mut joined, mut piece) = (String::new(), String::new());
     let mut parameter = Parameter::Outside;
     let mut previous = ' ';
-    let mut bytes = 0_usize;
     let mut chars = command.chars().peekable();
     while let Some(c) = chars.next() {
-        bytes = bytes.saturating_add(c.len_utf8());
-        if words.truncated || bytes > SHELL_BARE_BYTES_MAX {
-            words.truncated = true;
+        if words.truncated {
             return words;
         }
         let operator = parameter.step(c);

@@ -19,8 +19,11 @@ pub(super) fn propose(draft: &mut Draft<'_>, proposal: &Proposal) -> Result<(), 
     let Proposal { action, facts, last } = proposal;
     let state = draft.state()?.clone();
     match &state.turn {
-        Some(turn) if turn.id == action.turn_id && !turn.stopping => {}
+        Some(turn) if turn.id == action.turn_id && !turn.finished => {}
         _ => return Err(misuse(format!("the turn {} takes no actions", action.turn_id))),
+    }
+    if state.item(&action.item_id).is_some() {
+        return Err(misuse(format!("the item {} is open already", action.item_id)));
     }
     let open = u64::try_from(state.approvals.len()).unwrap_or(u64::MAX);
     let reading = subject::subject(action);

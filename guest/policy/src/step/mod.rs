@@ -259,6 +259,22 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Asks at once for every record that settling all open work will read.
+pub(crate) fn gather(draft: &Draft<'_>) -> Result<(), Stop> {
+    let state = draft.state()?;
+    let items = state.items.iter().map(|item| item.sequence);
+    let approvals = state.approvals.iter().map(|open| open.sequence);
+    let next = state.queued.first().map(|next| next.sequence);
+    let mut needs: Vec<Need> = Vec::new();
+    for sequence in items.chain(approvals).chain(next) {
+        match draft.record(sequence) {
+            Err(Stop::Needs(more)) => needs.extend(more),
+            found => drop(found?),
+        }
+    }
+    if needs.is_empty() { Ok(()) } else { Err(Stop::Needs(needs)) }
+}
+
 /// About what a record takes in a batch: its body, and its header with the longest marks.
 fn record_bytes(record: &Logged) -> usize {
     let marks = record.header.marks.iter().map(|mark| match mark {

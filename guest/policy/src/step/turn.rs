@@ -140,6 +140,7 @@ fn acknowledge(draft: &mut Draft<'_>, command: &CommandId, turn: &str) {
 }
 
 fn stop_running(draft: &mut Draft<'_>, turn: &Turn, command: &CommandId) -> Result<(), Stop> {
+    super::gather(draft)?;
     draft.push(&Body::TurnStopRequested { turn: turn.id.clone(), by: StopBy::Client }, vec![])?;
     stop_items(draft, &turn.id, "interrupted")?;
     acknowledge(draft, command, &turn.id);
