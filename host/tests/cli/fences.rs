@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 /// fences themselves are a second of epoch ticks and less than that in fuel.
 const BUDGET: Duration = Duration::from_secs(10);
 
+/// More than anybody needs to say why.
+const TEXT_BYTES: usize = 4096;
+
 /// A host with the hostile component behind one mode's name.
 fn host(mode: &str) -> (Parts, Home, Host) {
     let parts = Parts::with(mode, "hostile");
@@ -53,16 +56,19 @@ fn whatever_a_mode_does_ends_in_a_recorded_denial() {
     let session = host.session(&home, "promptUnmatched");
     for (text, word) in [
         ("spin && touch ran", "fuel"),
-        ("recurse && touch ran", ""),
+        ("recurse && touch ran", "call stack exhausted"),
         ("allocate && touch ran", "unreachable"),
         ("trap && touch ran", "unreachable"),
         ("nonsense && touch ran", "colourless green ideas"),
+        ("rant && touch ran", "no no no"),
         ("permit && touch ran", "which that name may not answer"),
     ] {
         println!("{text}");
         let verdict = denied(&home, &mut host, &session, text);
         let fault = verdict["fault"].as_str().unwrap_or_default();
         assert!(fault.contains("promptUnmatched") && fault.contains(word), "{text}: {verdict}");
+        assert_eq!(fault.lines().count(), 1, "{fault}");
+        assert!(fault.len() < TEXT_BYTES, "{} bytes", fault.len());
         let program = text.split(' ').next().unwrap();
         works(&home, &mut host, &session, &format!("after-{program}"));
     }
@@ -72,6 +78,19 @@ fn whatever_a_mode_does_ends_in_a_recorded_denial() {
     assert_eq!(host.close(), (0, String::new()));
     let verified = home.run(&["log", "verify"]);
     assert_eq!(verified.code, 0, "{}", verified.err);
+}
+
+#[test]
+fn a_long_reason_is_cut_short() {
+    let (_parts, home, mut host) = host("promptUnmatched");
+    let session = host.session(&home, "promptUnmatched");
+    let turn = host.turn(&session, "lecture && touch ran");
+    let ask = host.event("approval/requested", &turn);
+    host.call("approval/decide", Host::decision(&ask, "abort"));
+    assert_eq!(host.ended(&turn)["status"], "rejected");
+    let reason = verdict(&home, &session)["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("la la la") && reason.len() < TEXT_BYTES, "{} bytes", reason.len());
+    assert_eq!(host.close(), (0, String::new()));
 }
 
 #[test]

@@ -135,6 +135,9 @@ fn a_configuration_that_is_not_understood_is_refused_with_its_place() {
     check("\n[sreve]\n", &["sreve", "line 2"]);
     check("[authority]\n\nstdio = 3\n", &["line 3"]);
     check("[authority\n", &["line 1"]);
-    check("[authority]\nstdio = \"askMe\"\n", &["askMe", "promptUnmatched"]);
-    check("[authority]\nwithhold = [\"onRequest\", \"allowall\"]\n", &["allowall", "onRequest"]);
+    check("[authority]\nstdio = \"askMe\"\n", &["askMe", "promptUnmatched", "line 2"]);
+    check(
+        "[authority]\nwithhold = [\"onRequest\", \"allowall\"]\n",
+        &["allowall", "onRequest", "line 2"],
+    );
 }

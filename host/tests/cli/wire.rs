@@ -65,6 +65,10 @@ fn json_that_is_no_request_is_an_invalid_request() {
         (r#"{"jsonrpc":"2.0","id":null,"method":"session/list"}"#, &nobody),
         (r#"{"jsonrpc":"2.0","id":true,"method":"session/list"}"#, &nobody),
         (r#"{"jsonrpc":"2.0","id":[1],"method":"session/list"}"#, &nobody),
+        // Numbers that would not come back as they were sent.
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"session/list"}"#, &nobody),
+        (r#"{"jsonrpc":"2.0","id":1e2,"method":"session/list"}"#, &nobody),
+        (r#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"session/list"}"#, &nobody),
         (r#"{"jsonrpc":"2.0","id":{},"method":"session/list"}"#, &nobody),
     ] {
         refused(&mut host, line.as_bytes(), -32600, "invalidRequest", id);

@@ -20,6 +20,10 @@ impl Guest for Hostile {
             "nonsense" => return Err("colourless green ideas sleep furiously".to_owned()),
             "remember" => remember(),
             "permit" => Decision::Allow,
+            "lecture" => {
+                return Ok(Answer { decision: Decision::Ask, reason: "la ".repeat(1 << 20) });
+            }
+            "rant" => return Err("no ".repeat(1 << 20)),
             _ => Decision::Ask,
         };
         Ok(Answer { decision, reason: "the hostile component says so".to_owned() })
