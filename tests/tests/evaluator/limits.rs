@@ -1,15 +1,16 @@
 //! Sessions at their limits: they can still be interrupted and loaded, within
 //! what a host allows one input.
 
-use anyhow::{Result, ensure};
-use placet_policy::types::{Action, Reply};
+use anyhow::{Result, bail, ensure};
+use placet_policy::types::{Action, Refusal, Reply};
 use placet_tests::evaluator::Evaluator as _;
 use placet_tests::pair::Pair;
 use placet_tests::script::{Script, tool};
 use placet_tests::session::caller;
 
-/// A session with so many approvals open, each with so many bytes of arguments.
-fn pending(approvals: usize, bytes: usize) -> Result<Script<Pair>> {
+/// A session with so many approvals open, each with so many bytes of arguments,
+/// or as many as it takes; and how many those are.
+fn pending(approvals: usize, bytes: usize) -> Result<(Script<Pair>, usize)> {
     let mut script = Script::new(Pair::new()?);
     script.run("start promptUnmatched")?;
     script.run("turn one")?;
@@ -18,21 +19,30 @@ fn pending(approvals: usize, bytes: usize) -> Result<Script<Pair>> {
         let args = format!("{{\"n\":{index},\"text\":\"{}\"}}", "x".repeat(bytes));
         let action = Action { item_id: format!("i{index}"), ..tool("search", &args) };
         let reply = script.session.propose(&action, false)?;
-        ensure!(matches!(reply, Reply::Done(_)), "proposal {index} was answered {reply:?}");
+        match reply {
+            Reply::Done(_) => {}
+            Reply::Refused(Refusal::Misuse(why)) => {
+                ensure!(why.contains("decide what is open first"), "{why}");
+                return Ok((script, index));
+            }
+            other => bail!("proposal {index} was answered {other:?}"),
+        }
     }
-    Ok(script)
+    Ok((script, approvals))
 }
 
 #[test]
 fn thirty_two_open_approvals_are_interrupted_and_recovered_in_few_calls() -> Result<()> {
     let calls_max = placet::limits::STEP_ROUNDS_MAX;
-    let mut script = pending(32, 10)?;
+    let (mut script, open) = pending(32, 10)?;
+    ensure!(open == 32, "only {open} small approvals could be opened");
     let loaded = script.session.recover(caller("allowAll"))?;
     ensure!(matches!(loaded, Reply::Done(_)), "{loaded:?}");
     let rounds = script.session.rounds_max;
     ensure!(rounds <= calls_max, "recovery took {rounds} calls of {calls_max}");
 
-    let mut script = pending(32, 10)?;
+    let (mut script, open) = pending(32, 10)?;
+    ensure!(open == 32, "only {open} small approvals could be opened");
     let stopped = script.run("stop")?.unwrap_or_default();
     ensure!(stopped.starts_with("turnStopRequested"), "{stopped}");
     let rounds = script.session.rounds_max;
@@ -43,7 +53,8 @@ fn thirty_two_open_approvals_are_interrupted_and_recovered_in_few_calls() -> Res
 /// What was accepted must never make a session that no host can load or stop.
 #[test]
 fn what_is_pending_always_fits_the_batch_that_recovers_it() -> Result<()> {
-    let mut script = pending(32, 28 * 1024)?;
+    let (mut script, open) = pending(32, 28 * 1024)?;
+    ensure!((2..32).contains(&open), "{open} large approvals could be opened");
     script.session.asked()?;
     let loaded = script.session.recover(caller("allowAll"))?;
     ensure!(matches!(loaded, Reply::Done(_)), "recovery was answered {loaded:?}");
