@@ -97,7 +97,7 @@ fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
         Body::UserMessage { .. } => {}
         Body::TurnStopRequested { turn, by } => match &mut state.turn {
             Some(running) if running.id == turn => {
-                running.leaving = by == StopBy::Shutdown;
+                running.leaving |= by == StopBy::Shutdown;
                 running.stopping = true;
                 running.finished = true;
             }

@@ -127,6 +127,11 @@ pub(super) fn shutdown(draft: &mut Draft<'_>) -> Result<(), Stop> {
             vec![],
         )?;
         super::turn::stop_items(draft, &turn.id, "the host stopped")?;
+    } else {
+        // A parked turn stays, but nothing of it may outlive the host.
+        let running = state.items.iter().filter(|item| item.phase == Phase::Running);
+        let halts: Vec<Effect> = running.map(|item| Effect::Halt(item.id.clone())).collect();
+        draft.effects.extend(halts);
     }
     let running = draft.state()?.items.iter().any(|item| item.phase == Phase::Running);
     let halting = draft.effects.iter().any(|effect| matches!(effect, Effect::Halt(_)));
