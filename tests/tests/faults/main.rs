@@ -13,9 +13,11 @@
 
 mod aftermath;
 mod client;
+mod lying;
 mod matrix;
 mod place;
 mod processes;
 mod replays;
+mod seeded;
 mod steps;
 mod told;
