@@ -17,6 +17,7 @@ mod lying;
 mod matrix;
 mod place;
 mod processes;
+mod receipts;
 mod replays;
 mod seeded;
 mod steps;
