@@ -13,6 +13,7 @@
 
 mod aftermath;
 mod client;
+mod hosts;
 mod lying;
 mod matrix;
 mod place;
