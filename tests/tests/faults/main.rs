@@ -13,6 +13,7 @@
 
 mod aftermath;
 mod client;
+mod deaf;
 mod hosts;
 mod lying;
 mod matrix;
