@@ -79,8 +79,11 @@ fn quarantined(error: &Value, words: &[&str]) {
     }
 }
 
+/// Sequence, header, body and chain of a record.
+type Row = (i64, Vec<u8>, Vec<u8>, Vec<u8>);
+
 /// Everything that the log has of a session, as it lies there.
-fn stored(home: &Home, session: &str) -> Vec<(i64, Vec<u8>, Vec<u8>, Vec<u8>)> {
+fn stored(home: &Home, session: &str) -> Vec<Row> {
     let sql = home.sql();
     let query = "SELECT sequence, header, body, chain FROM records WHERE session = ?1 ORDER BY 1";
     let mut statement = sql.prepare(query).unwrap();
