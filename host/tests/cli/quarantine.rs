@@ -79,7 +79,7 @@ fn quarantined(error: &Value, words: &[&str]) {
     }
 }
 
-/// Sequence, header, body and chain of a record as the database has them.
+/// Sequence, header, body and chain of a record.
 type Row = (i64, Vec<u8>, Vec<u8>, Vec<u8>);
 
 /// Everything that the log has of a session, as it lies there.

@@ -211,10 +211,9 @@ fn opted_out(names: &[&str]) -> Vec<Value> {
             break;
         }
     }
-    let frames = std::mem::take(&mut host.frames);
     assert_eq!(host.close(), (0, String::new()));
     assert!(home.workspace().join("ran").exists());
-    frames
+    std::mem::take(&mut host.frames)
 }
 
 #[test]

@@ -186,7 +186,7 @@ impl Host {
     }
 
     /// Closes the input; the exit code and what stood on stderr.
-    pub(crate) fn close(mut self) -> (i32, String) {
+    pub(crate) fn close(&mut self) -> (i32, String) {
         drop(self.input.take());
         self.exit()
     }
