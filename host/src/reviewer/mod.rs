@@ -8,6 +8,28 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+/// Folders and files that hold credentials, wherever they lie. What users add to
+/// this comes with the reviewer's own issue; without it a command that is known
+/// to read only could print a key unasked.
+const CREDENTIALS: [&str; 13] = [
+    ".aws",
+    ".azure",
+    ".docker",
+    ".env",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".ssh",
+];
+
+/// The same by their whole path.
+const CREDENTIAL_FILES: [&str; 2] = ["/etc/gshadow", "/etc/shadow"];
+
 /// Resolves queries against the file system and against Placet's own folder.
 #[derive(Clone, Debug)]
 pub struct Reviewer {
@@ -46,7 +68,12 @@ impl Reviewer {
 
     fn class(&self, canonical: &Path) -> PathClass {
         if canonical.starts_with(&self.own) && !canonical.starts_with(&self.scratch) {
-            PathClass::PlacetOwn
+            return PathClass::PlacetOwn;
+        }
+        let named = |part: Component<'_>| CREDENTIALS.iter().any(|name| part.as_os_str() == *name);
+        let listed = CREDENTIAL_FILES.iter().any(|file| canonical == Path::new(file));
+        if listed || canonical.components().any(named) {
+            PathClass::Credential
         } else {
             PathClass::Ordinary
         }
@@ -145,7 +172,7 @@ mod tests {
 
     #[test]
     fn paths_are_told_by_where_they_lead() {
-        use PathClass::{Ordinary, PlacetOwn};
+        use PathClass::{Credential, Ordinary, PlacetOwn};
         let nothing = |_: &Path| {};
         let linked = |root: &Path| {
             std::os::unix::fs::symlink(root.join("home"), root.join("work/l")).unwrap();
@@ -161,6 +188,11 @@ mod tests {
         assert_eq!(check("../home/scratch/s/x", nothing), ordinary("ROOT/home/scratch/s/x", false));
         assert_eq!(check("l/placet.db", linked), own("ROOT/home/placet.db", false, true));
         assert_eq!(check("dangling", linked), own("ROOT/home/new", false, true));
+        let credential = |path: &str| Some((path.to_owned(), false, false, Credential));
+        assert_eq!(check("../.ssh/id", nothing), credential("ROOT/.ssh/id"));
+        assert_eq!(check("x/.env", nothing), credential("ROOT/work/x/.env"));
+        assert_eq!(check("x.env", nothing), ordinary("ROOT/work/x.env", false));
+        assert_eq!(check("/etc/shadow", nothing).map(|fact| fact.3), Some(Credential));
         assert_eq!(check("loop", linked), None);
         assert_eq!(check("a\0b", nothing), None);
     }

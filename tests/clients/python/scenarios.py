@@ -9,6 +9,7 @@ import cases_hosts  # noqa: F401
 import cases_input  # noqa: F401
 import cases_mode  # noqa: F401
 import cases_official  # noqa: F401
+import cases_paths  # noqa: F401
 import cases_readme  # noqa: F401
 import cases_replay  # noqa: F401
 import cases_view  # noqa: F401
