@@ -1,6 +1,6 @@
 //! `placet log`: looking at the durable log, without changing it.
 
-use super::{EXIT_CONFIGURATION, EXIT_FAILED, EXIT_USAGE, Failure, runtime};
+use super::{EXIT_CONFIGURATION, EXIT_USAGE, Failure, runtime};
 use crate::home::Home;
 use crate::log::{Log as _, LogError, Mark, SqliteLog, Stored};
 use std::sync::Arc;
@@ -152,6 +152,6 @@ async fn verify_all(log: &Arc<SqliteLog>) -> Result<(), Failure> {
         println!("{} sessions, all intact", sessions.len());
         return Ok(());
     }
-    let code = if broken == sessions.len() { EXIT_CONFIGURATION } else { EXIT_FAILED };
-    Err(Failure::new(code, format!("{broken} of {} sessions are not intact", sessions.len())))
+    let message = format!("{broken} of {} sessions are not intact", sessions.len());
+    Err(Failure::new(EXIT_CONFIGURATION, message))
 }

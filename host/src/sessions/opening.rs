@@ -89,10 +89,19 @@ pub(super) async fn start(
     let folder = working_folder(hub, &session, workspace.as_deref())?;
     let meta = SessionMeta { created_ms: (hub.clock.now_ms)(), workspace };
     let lease = create(hub.log.as_ref(), &session, meta).await?;
-    let head = hub.log.head(&session).await.map_err(|error| log_fault(&session, &error))?;
     let ack = outcome.ack.clone().unwrap_or_default();
-    let opened = begin(hub, lease, head, ledger, outcome, withheld, folder).await?;
-    Ok(Started::Fresh(Box::new(opened), ack))
+    let begun = match hub.log.head(&session).await {
+        Ok(head) => begin(hub, lease.clone(), head, ledger, outcome, withheld, folder).await,
+        Err(error) => Err(log_fault(&session, &error)),
+    };
+    match begun {
+        Ok(opened) => Ok(Started::Fresh(Box::new(opened), ack)),
+        Err(fault) => {
+            // Without it the same command could not be tried again in this host.
+            let _ = hub.log.release(lease).await;
+            Err(fault)
+        }
+    }
 }
 
 /// The ack of a session/start that was taken before, or a fault where the id is in use.

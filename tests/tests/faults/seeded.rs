@@ -11,9 +11,11 @@ use crate::told::{Held, violations};
 use placet::config::UserConfig;
 use placet::engine::Engine;
 use placet::home::Home;
+use placet::log::memory::Planned;
 use placet::log::{Faults, Log, MemoryLog};
 use placet::sessions::{Clock, Hub, HubOptions};
 use placet::transport::{Listener, serve};
+use serde_json::json;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -133,4 +135,18 @@ fn held(place: &Place, log: &Arc<MemoryLog>, session: &str) -> Held {
     }
     let events = steps::view(&mut client, session).unwrap();
     Held { headers, events }
+}
+
+#[test]
+fn a_start_that_the_log_refused_can_be_tried_again() {
+    let place = Place::new();
+    let log = MemoryLog::new();
+    let (_runtime, mut client) = host(&place, log.clone());
+    let params = json!({"commandId": steps::command_id(), "workspaceRoot": place.workspace()});
+    for planned in [Planned::Refused, Planned::UnknownLost] {
+        log.plan(planned);
+        let refused = client.call("session/start", params.clone()).unwrap();
+        assert!(refused.is_err(), "{planned:?}: {refused:?}");
+    }
+    client.ok("session/start", params).unwrap();
 }
