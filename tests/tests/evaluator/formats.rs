@@ -1,0 +1,118 @@
+//! Logs of every format ever released stay readable: they fold to the state and
+//! render to the events that they had when they were written.
+//!
+//! A file is never changed once its format is released. A new format gets a
+//! file of its own: run this test with PLACET_NEW_LOG naming the file to write.
+
+use anyhow::{Context as _, Result, ensure};
+use placet_policy::types::{Header, Logged};
+use placet_tests::evaluator::Evaluator as _;
+use placet_tests::pair::Pair;
+use placet_tests::script::Script;
+use placet_tests::vectors;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// A log as it was written, with what it meant.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Release {
+    records: Vec<(Header, String)>,
+    /// Method and parameters of each view event, in order.
+    events: Vec<(String, String)>,
+    state: String,
+}
+
+/// Every kind of record that the format has.
+const KINDS: [&str; 16] = [
+    "actionProposed",
+    "approvalOpened",
+    "approvalResolved",
+    "commandNoted",
+    "executionStarted",
+    "itemEnded",
+    "modeChanged",
+    "sessionClosed",
+    "sessionLoaded",
+    "sessionStarted",
+    "stageDecided",
+    "turnCompleted",
+    "turnQueued",
+    "turnStarted",
+    "turnStopRequested",
+    "userMessage",
+];
+
+/// A session that has met every kind of record and still has open work.
+const SCENARIO: &str = "
+    start
+    mode promptUnmatched
+    mode denyUnmatched
+    mode promptUnmatched
+    turn one
+    propose i1 : touch a && ls && touch b
+    decide A1 allow_once
+    decide A1 allow_once
+    release i1
+    ended i1 : done
+    propose i2 last : touch c
+    turn two
+    decide A2 allow_session
+    release i2
+    ended i2
+    stop
+    shutdown
+    recover
+    turn three
+    propose i3 last : touch c
+    ended i3
+    turn four
+    propose i4 : touch d
+    recover
+    propose i5 : touch e";
+
+fn written() -> Result<Script<Pair>> {
+    let mut script = Script::new(Pair::new()?);
+    for line in SCENARIO.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        script.run(line).with_context(|| line.to_owned())?;
+    }
+    Ok(script)
+}
+
+/// What a log means today.
+fn read(records: &[Logged]) -> Result<Release> {
+    let mut evaluator = Pair::new()?;
+    let refused = |refusal| anyhow::anyhow!("{refusal:?}");
+    let state = evaluator.fold(None, records)?.map_err(refused)?;
+    let mut events = Vec::new();
+    for record in records {
+        let event = evaluator.render("released", record)?.map_err(refused)?;
+        events.extend(event.map(|event| (event.method, event.params)));
+    }
+    let text = |record: &Logged| {
+        let body = record.body.clone().context("a body")?;
+        Ok((record.header.clone(), String::from_utf8(body)?))
+    };
+    Ok(Release {
+        records: records.iter().map(text).collect::<Result<_>>()?,
+        events,
+        state: String::from_utf8(state)?,
+    })
+}
+
+#[test]
+fn a_log_of_format_1_means_what_it_meant() -> Result<()> {
+    if let Some(path) = std::env::var_os("PLACET_NEW_LOG") {
+        let release = read(&written()?.session.log)?;
+        std::fs::write(path, serde_json::to_string_pretty(&release)?)?;
+    }
+    let release: Release = vectors::read("log_format_1.json")?;
+    let logged = |(header, body): &(Header, String)| Logged {
+        header: header.clone(),
+        body: Some(body.clone().into_bytes()),
+    };
+    let records: Vec<Logged> = release.records.iter().map(logged).collect();
+    let kinds: BTreeSet<&str> = records.iter().map(|record| record.header.kind.as_str()).collect();
+    ensure!(kinds == KINDS.into(), "the file lacks a kind of record: {kinds:?}");
+    ensure!(read(&records)? == release, "the log is read differently today");
+    Ok(())
+}
