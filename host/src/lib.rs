@@ -9,6 +9,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod exec;
+mod hex;
 pub mod home;
 pub mod limits;
 pub mod log;

@@ -50,7 +50,7 @@ fn python(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let requirements = workspace.root.join(REQUIREMENTS);
     let wanted = std::fs::read(&requirements)
         .with_context(|| format!("could not read {}", requirements.display()))?;
-    let digest: String = Sha256::digest(&wanted).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = crate::components::hex(&Sha256::digest(&wanted));
     let stamp = venv.join(STAMP);
     let is_current = std::fs::read_to_string(&stamp).is_ok_and(|text| text.trim() == digest);
     if is_current && capture(Command::new(&interpreter).arg("--version")).is_ok() {

@@ -120,8 +120,16 @@ pub(crate) fn subject_now(subject: &Subject, now: &[Resolution]) -> Subject {
     }
 }
 
+/// The stages of a subject as a terminal record shows them; none for kinds without stages.
+pub(crate) fn evidence(subject: &Subject, now: &[Resolution]) -> Vec<Stage> {
+    match subject {
+        Subject::Shell { stages, .. } => stages_now(stages, now),
+        Subject::Tool { .. } | Subject::Unknown { .. } => Vec::new(),
+    }
+}
+
 /// The stages with the resolutions that they have by now.
-pub(crate) fn stages_now(stages: &[Stage], now: &[Resolution]) -> Vec<Stage> {
+fn stages_now(stages: &[Stage], now: &[Resolution]) -> Vec<Stage> {
     stages
         .iter()
         .zip(now)

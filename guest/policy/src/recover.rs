@@ -15,7 +15,7 @@ use crate::state::{Approval, Item, Phase};
 use crate::step::{self, Draft, Stop, misuse};
 use crate::subject;
 use crate::types::{
-    Action, Answer, Context, Decision, Mark, Need, Recovery, Reply, Summary, Supply,
+    Action, Answer, Context, Decision, Effect, Mark, Need, Recovery, Reply, Summary, Supply,
 };
 
 pub(crate) fn recover<'a>(
@@ -127,13 +127,12 @@ fn settle(
         Decision::Ask => step::ask(draft, &successor.id),
         Decision::Allow => {
             step::resolve(draft, successor, "approved", ResolvedBy::Policy, reason, None)?;
-            step::allowed_at_once(draft, action);
+            draft.effects.push(Effect::Prepare(action.clone()));
             Ok(())
         }
         Decision::Deny => {
             step::resolve(draft, successor, "denied", ResolvedBy::Policy, reason, None)?;
-            let kind = Some("approvalDenied");
-            step::ended_item(draft, &successor.item, "rejected", "denied", kind, Some(reason))
+            step::denied_item(draft, &successor.item, reason)
         }
     }
 }

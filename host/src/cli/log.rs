@@ -1,6 +1,7 @@
 //! `placet log`: looking at the durable log, without changing it.
 
 use super::{EXIT_CONFIGURATION, EXIT_USAGE, Failure, runtime};
+use crate::hex::hex;
 use crate::home::Home;
 use crate::log::{Log as _, LogError, Mark, SqliteLog, Stored};
 use std::sync::Arc;
@@ -124,7 +125,7 @@ fn mark(mark: &Mark) -> Option<String> {
 async fn verify(log: &Arc<SqliteLog>, session: &str) -> Result<(), Failure> {
     match log.verify(session).await {
         Ok(Ok(verified)) => {
-            let head: String = verified.chain.iter().map(|byte| format!("{byte:02x}")).collect();
+            let head = hex(&verified.chain);
             println!(
                 "{session}: intact, {} records, {} erased, chain {head}",
                 verified.records, verified.erased

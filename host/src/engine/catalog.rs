@@ -4,6 +4,7 @@ use super::EngineError;
 use super::bindings::{ApprovalModePre, PolicyPre};
 use super::fence::{self, Fenced, Ticker};
 use super::worker::{self, Modes};
+use crate::hex::hex;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -172,8 +173,4 @@ fn expect_imports(
         }
     }
     Ok(())
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

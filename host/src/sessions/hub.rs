@@ -16,6 +16,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{mpsc, oneshot};
 
+/// The system's time, milliseconds since the Unix epoch.
+pub(crate) fn system_now_ms() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
+
 /// Time and randomness, given from outside so that a test can give its own.
 pub struct Clock {
     /// Milliseconds since the Unix epoch.
@@ -29,10 +35,7 @@ impl Clock {
     #[must_use]
     pub fn system() -> Clock {
         Clock {
-            now_ms: Box::new(|| {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-                now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
-            }),
+            now_ms: Box::new(system_now_ms),
             entropy: Box::new(|| uuid::Uuid::new_v4().into_bytes()),
         }
     }

@@ -13,6 +13,7 @@ mod ledger;
 mod opening;
 mod outlet;
 
+pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions};
 pub use outlet::{Fault, Outlet, Party, Ticket, Told};
 

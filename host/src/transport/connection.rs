@@ -7,7 +7,7 @@ use super::params::Params;
 use super::reader::{Line, LineReader};
 use super::writer;
 use crate::log::Faults;
-use crate::sessions::{Hub, Outlet, Party, Ticket, Told};
+use crate::sessions::{Hub, Outlet, Party, Ticket, Told, system_now_ms};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,7 +106,7 @@ impl Outlet for Wire {
         }
         // The ids of our requests are positive integers that only grow.
         let next_id = || self.next_id.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-        let _ = self.frames.send(frames::told(told, now_ms(), next_id));
+        let _ = self.frames.send(frames::told(told, system_now_ms(), next_id));
     }
 
     fn party(&self) -> &Party {
@@ -272,10 +272,4 @@ impl Connection {
         self.phase = Phase::Greeted(Arc::new(wire));
         Ok(())
     }
-}
-
-/// When a frame is sent; it is for display and decides nothing.
-fn now_ms() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

@@ -98,41 +98,32 @@ fn start(hub: &Arc<Hub>, params: &Params) -> Result<Start, WireError> {
             return Err(WireError::params(message));
         }
     }
-    let workspace = params.optional_string("workspaceRoot")?;
-    if let Some(roots) = params.get("workspaceRoots") {
-        let first = roots.as_array().and_then(|roots| roots.first()).and_then(Value::as_str);
-        match (first, &workspace) {
-            (Some(first), Some(root)) if first == root => {}
-            (Some(_), None) => {}
-            _ => {
-                return Err(WireError::params(
-                    "workspaceRoots must be paths, and its first the workspaceRoot",
-                ));
-            }
-        }
-        return Ok(Start {
-            workspace: first.map(str::to_owned),
-            ..plain_start(hub, params, id, workspace)?
-        });
-    }
-    plain_start(hub, params, id, workspace)
-}
-
-fn plain_start(
-    hub: &Arc<Hub>,
-    params: &Params,
-    id: String,
-    workspace: Option<String>,
-) -> Result<Start, WireError> {
     Ok(Start {
         payload: params.payload(hub.home(), "home", "session/start"),
         id,
         session: params.optional_string("sessionId")?,
         mode: params.optional_string("approvalMode")?,
-        workspace,
+        workspace: workspace(params)?,
         provider: params.optional_string("providerId")?,
         model: params.optional_string("modelId")?,
     })
+}
+
+/// The workspace root: `workspaceRoot`, or the first of `workspaceRoots`, which must agree.
+fn workspace(params: &Params) -> Result<Option<String>, WireError> {
+    let root = params.optional_string("workspaceRoot")?;
+    let Some(roots) = params.get("workspaceRoots") else {
+        return Ok(root);
+    };
+    let first = roots.as_array().and_then(|roots| roots.first()).and_then(Value::as_str);
+    match first {
+        Some(first) if root.as_deref().is_none_or(|root| root == first) => {
+            Ok(Some(first.to_owned()))
+        }
+        _ => {
+            Err(WireError::params("workspaceRoots must be paths, and its first the workspaceRoot"))
+        }
+    }
 }
 
 fn page(params: &Params) -> Result<PageRequest, WireError> {

@@ -1,6 +1,7 @@
 //! Reading the parameters of a request, member by member.
 
 use super::frames::WireError;
+use crate::hex::hex;
 use crate::home::Home;
 use serde_json::{Map, Value};
 
@@ -90,8 +91,7 @@ impl Params {
             text.push('\n');
         }
         let digest = home.keyed(&format!("payload:{scope}"), text.as_bytes());
-        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("hmac-sha256:{hex}")
+        format!("hmac-sha256:{}", hex(&digest))
     }
 }
 

@@ -89,6 +89,7 @@ fn only_known(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Two lower-case digits for each byte.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

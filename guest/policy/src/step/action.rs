@@ -1,7 +1,7 @@
 //! Actions: proposed and judged, released, ended.
 
 use super::{Draft, Stop, begin_next_turn, complete_turn, misuse};
-use crate::codec::{self, Body, Item, Request, ResolvedBy, Stage, Subject, Terminal};
+use crate::codec::{self, Body, Item, Request, ResolvedBy, Subject, Terminal};
 use crate::describe;
 use crate::evaluate::{self, Verdict, facts_digest};
 use crate::fold::first_unresolved;
@@ -58,9 +58,7 @@ pub(super) fn propose(draft: &mut Draft<'_>, proposal: &Proposal) -> Result<(), 
             start(draft, action, None)
         }
         (Decision::Deny, _) | (Decision::Ask, None) => {
-            let reason = verdict.reason.as_str();
-            let kind = Some("approvalDenied");
-            ended_item(draft, &action.item_id, "rejected", "denied", kind, Some(reason))?;
+            denied_item(draft, &action.item_id, &verdict.reason)?;
             close_turn(draft, &action.turn_id)
         }
     }
@@ -81,8 +79,7 @@ pub(super) fn unjudged(draft: &mut Draft<'_>, unjudged: &Unjudged) -> Result<(),
         },
         vec![Mark::View],
     )?;
-    let kind = Some("approvalDenied");
-    ended_item(draft, &action.item_id, "rejected", "denied", kind, Some(&verdict.reason))?;
+    denied_item(draft, &action.item_id, &verdict.reason)?;
     close_turn(draft, &action.turn_id)
 }
 
@@ -171,17 +168,7 @@ fn settled_by_grant(
     reading: &Reading,
     verdict: &Verdict,
 ) -> Result<(), Stop> {
-    let evidence = match &reading.subject {
-        Subject::Shell { stages, .. } => {
-            let now = verdict.resolutions();
-            let stage = |(stage, resolution): (&Stage, codec::Resolution)| Stage {
-                resolution,
-                ..stage.clone()
-            };
-            stages.iter().zip(now).map(stage).collect()
-        }
-        Subject::Tool { .. } | Subject::Unknown { .. } => Vec::new(),
-    };
+    let evidence = describe::evidence(&reading.subject, &verdict.resolutions());
     draft.push(
         &Body::ApprovalResolved {
             approval: approval.to_owned(),
@@ -200,11 +187,6 @@ fn settled_by_grant(
         vec![Mark::Closes(approval.to_owned()), Mark::View],
     )?;
     Ok(())
-}
-
-/// What today's policy allows at recovery starts like any decided work.
-pub(crate) fn allowed_at_once(draft: &mut Draft<'_>, action: &Action) {
-    draft.effects.push(Effect::Prepare(action.clone()));
 }
 
 /// Records that an execution starts; durable before its first effect.
@@ -303,6 +285,11 @@ fn record_end(
     )?;
     draft.effects.push(Effect::Settled(item.id.clone()));
     Ok(())
+}
+
+/// Ends an item that was refused; the agent is told why.
+pub(crate) fn denied_item(draft: &mut Draft<'_>, id: &str, reason: &str) -> Result<(), Stop> {
+    ended_item(draft, id, "rejected", "denied", Some("approvalDenied"), Some(reason))
 }
 
 /// Ends an item that did not run to its end.

@@ -1,6 +1,6 @@
 //! Decisions: checked against what is pending now, then recorded, then acknowledged.
 
-use super::{Draft, Stop, close_turn, ended_item, misuse};
+use super::{Draft, Stop, close_turn, denied_item, misuse};
 use crate::codec::{self, Amendment, Body, Request, Resolution, ResolvedBy};
 use crate::describe;
 use crate::fold::first_unresolved;
@@ -28,12 +28,11 @@ pub(super) fn decide(draft: &mut Draft<'_>, decide: &Decide) -> Result<(), Stop>
     let terminal = if choice.decision == "approved" {
         approve_stage(draft, &open, &request, &choice, decide)?
     } else if choice.approves() {
-        approve(draft, &open, &choice, Some(decide))?;
+        approve(draft, &open, &choice, decide)?;
         true
     } else {
         resolve(draft, &open, &choice.decision, ResolvedBy::User, "rejected", Some(decide))?;
-        let why = Some("approval aborted");
-        ended_item(draft, &open.item, "rejected", "denied", Some("approvalDenied"), why)?;
+        denied_item(draft, &open.item, "approval aborted")?;
         close_turn(draft, &open.turn)?;
         true
     };
@@ -99,7 +98,7 @@ fn approve_stage(
         *stage = Resolution::AllowOnce;
     }
     let Some(next) = first_unresolved(&stages) else {
-        approve(draft, open, choice, Some(decide))?;
+        approve(draft, open, choice, decide)?;
         return Ok(true);
     };
     draft.push(
@@ -132,13 +131,21 @@ fn approve(
     draft: &mut Draft<'_>,
     open: &Approval,
     choice: &Choice,
-    decide: Option<&Decide>,
+    decide: &Decide,
 ) -> Result<(), Stop> {
     let item = draft.state()?.item(&open.item).cloned();
     let item = item.ok_or_else(|| misuse("the item is gone"))?;
     let action = draft.action(item.sequence)?;
     let lasting = lasting(choice, &action);
-    resolve_with(draft, open, &choice.decision, ResolvedBy::User, "approved", decide, lasting)?;
+    resolve_with(
+        draft,
+        open,
+        &choice.decision,
+        ResolvedBy::User,
+        "approved",
+        Some(decide),
+        lasting,
+    )?;
     draft.effects.push(Effect::Prepare(action));
     Ok(())
 }
@@ -181,10 +188,7 @@ fn resolve_with(
             *stage = Resolution::AllowOnce;
         }
     }
-    let evidence = match &request.subject {
-        codec::Subject::Shell { stages, .. } => describe::stages_now(stages, &now),
-        codec::Subject::Tool { .. } | codec::Subject::Unknown { .. } => Vec::new(),
-    };
+    let evidence = describe::evidence(&request.subject, &now);
     let (amendment, grant) = lasting.unzip();
     draft.push(
         &Body::ApprovalResolved {

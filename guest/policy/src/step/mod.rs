@@ -22,7 +22,7 @@ use crate::types::{
     LimitFault, Logged, Mark, Need, Outcome, Refusal, Reply, Summary, Supply,
 };
 
-pub(crate) use action::{allowed_at_once, ask, close_turn, ended_item, request};
+pub(crate) use action::{ask, close_turn, denied_item, ended_item, request};
 pub(crate) use decide::resolve;
 pub(crate) use turn::{begin_next_turn, complete_turn};
 
