@@ -313,3 +313,32 @@ async fn a_binary_that_is_no_supervisor_is_told() {
     let outcome = start(job("true"), own_binary()).unwrap().outcome().await;
     assert!(matches!(outcome.status, Status::Failed(_)));
 }
+
+/// Runs cases of this file in a new PID namespace, with its own `/proc` or the old one.
+fn in_a_namespace(options: &[&str], cases: &[&str]) -> String {
+    let inside = |user: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(user).args(["--pid", "--fork"]).args(options);
+        command
+    };
+    let possible = |user: &&[&str]| inside(user).arg("true").status().unwrap().success();
+    let users: [&[&str]; 2] = [&[], &["--user", "--map-root-user"]];
+    let user = users.iter().copied().find(possible).expect("a new PID namespace, as root or not");
+    let own = std::env::current_exe().unwrap();
+    let ran = inside(user).arg(own).arg("--exact").args(cases).output().unwrap();
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+/// A host in a container: the session that it came from has no number in there.
+#[test]
+fn a_session_of_an_outer_namespace_is_no_hindrance() {
+    let cases = ["exit_status_and_signal", "an_interrupt_ends_everything"];
+    let said = in_a_namespace(&["--mount-proc"], &cases);
+    assert!(said.contains("2 passed"), "{said}");
+}
+
+#[test]
+fn a_proc_of_another_namespace_runs_nothing() {
+    let said = in_a_namespace(&[], &["exit_status_and_signal"]);
+    assert!(said.contains("1 failed") && said.contains("/proc shows"), "{said}");
+}

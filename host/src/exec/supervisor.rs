@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, getsid, pidfd_open,
+    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open,
     set_child_subreaper, set_dumpable_behavior, setsid, wait,
 };
 
@@ -41,16 +41,22 @@ pub fn main() -> ExitCode {
 fn supervise() -> io::Result<()> {
     close_inherited()?;
     let own = getpid();
-    if getsid(None)? != own {
-        setsid()?;
-    }
+    // Fails where this is a leader already, which no child of the host is. (What the
+    // session was is not asked: seen from a namespace that it is not in, it is zero.)
+    setsid()?;
     set_child_subreaper(Some(own))?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let mut line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let job = WireJob::read(&mut line)?;
     line.set_nonblocking(true)?;
-    let report = match spawn(job, output) {
+    let spawned = match sees_itself(own) {
+        true => spawn(job, output),
+        false => Err("/proc shows the processes of another namespace, so that what the command \
+                      starts could not be ended; mount the proc of this namespace there."
+            .into()),
+    };
+    let report = match spawned {
         Ok(main) => Supervisor::new(main, line.try_clone()?)?.run(),
         Err(sentence) => Report { error: Some(sentence), ..Report::default() },
     };
@@ -58,6 +64,12 @@ fn supervise() -> io::Result<()> {
     text.push(b'\n');
     line.set_nonblocking(false)?;
     line.write_all(&text)
+}
+
+/// Whether `/proc` numbers processes as this one does.
+fn sees_itself(own: Pid) -> bool {
+    let link = std::fs::read_link("/proc/self");
+    link.is_ok_and(|link| link.as_os_str() == own.as_raw_nonzero().to_string().as_str())
 }
 
 /// What the life line last said.
