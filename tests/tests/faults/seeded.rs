@@ -105,6 +105,7 @@ fn host(place: &Place, log: Arc<dyn Log>) -> (Runtime, Client) {
         config: UserConfig::default(),
         clock: Clock::system(),
         supervisor: binary(),
+        script: std::collections::HashMap::new(),
     });
     let listener = Listener {
         name: "test".to_owned(),
