@@ -100,8 +100,11 @@ pub const IDLE_UNLOAD_SECONDS_MIN: u64 = 1;
 /// Commands that may wait for one session.
 pub const SESSION_COMMANDS_QUEUED_MAX: usize = 256;
 
-/// Sessions that a list shows.
-pub const SESSIONS_LISTED_MAX: usize = 200;
+/// Sessions that a page of a list shows at most.
+pub const SESSIONS_LISTED_MAX: u64 = 200;
+
+/// Sessions that a page of a list shows when nothing is said.
+pub const SESSIONS_LISTED_DEFAULT: u64 = 50;
 
 /// Bytes of a session id that a client may choose.
 pub const SESSION_ID_BYTES_MAX: usize = 128;
