@@ -88,7 +88,8 @@ mod tests {
         frames.iter().for_each(|frame| trace.sent(frame));
         let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
         let text = std::fs::read_to_string(file).unwrap();
-        let methods = ["\"view/page\"", "\"turn/started\"", "\"turn/start\"", "\"approval/request\""];
+        let methods =
+            ["\"view/page\"", "\"turn/started\"", "\"turn/start\"", "\"approval/request\""];
         let expected: Vec<String> = methods
             .iter()
             .chain(&["null"])
