@@ -1,8 +1,11 @@
 //! The command line: what a person types, and the exit codes that scripts read.
 
 mod components;
+mod host;
 mod log;
+mod run;
 mod serve;
+mod show;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -56,6 +59,7 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  placet run 'make test'               run a command, asking here where policy cannot tell
   placet serve                         a host for one client on stdin and stdout
   placet serve --fingerprint sha256:…  the same, for a client that pins another schema
   placet log show                      the sessions of this home
@@ -67,6 +71,7 @@ State lies in $PLACET_HOME, else in the platform's data folder.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Run(run::Run),
     /// Serve MSP to the client that started this program, on stdin and stdout
     Serve(serve::Serve),
     /// Look at the durable log
@@ -84,21 +89,33 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { EXIT_USAGE } else { EXIT_OK });
         }
     };
+    let done = |()| EXIT_OK;
     let result = match arguments.verb {
-        _ if arguments.components => components::print(),
-        Some(Verb::Serve(serve)) => serve.run(),
-        Some(Verb::Log(log)) => log.run(),
+        _ if arguments.components => components::print().map(done),
+        Some(Verb::Run(run)) => run.run(),
+        Some(Verb::Serve(serve)) => serve.run().map(done),
+        Some(Verb::Log(log)) => log.run().map(done),
         None => Err(Failure::new(
             EXIT_USAGE,
-            "say what to do: placet serve, placet log, or placet --help for more",
+            "say what to do: placet run, placet serve, placet log, or placet --help for more",
         )),
     };
     match result {
-        Ok(()) => ExitCode::from(EXIT_OK),
+        Ok(code) => ExitCode::from(code),
         Err(Failure { code, message }) => {
             eprintln!("placet: {message}");
             ExitCode::from(code)
         }
+    }
+}
+
+/// The exit code for an error of the wire.
+fn refusal_code(kind: &str) -> u8 {
+    match kind {
+        "sessionInUse" => EXIT_LEASE,
+        "invalidParams" | "sessionNotFound" | "sessionNotLoaded" | "inputTooLarge" => EXIT_USAGE,
+        "commandRejected" => EXIT_CONFIGURATION,
+        _ => EXIT_FAILED,
     }
 }
 

@@ -10,6 +10,9 @@ mod methods;
 mod oversized;
 mod params;
 mod reader;
+mod socket;
 mod writer;
 
-pub use connection::{Listener, serve};
+pub use connection::{Listener, serve, serve_beside};
+pub(crate) use reader::{Line, LineReader};
+pub use socket::{Socket, connect};
