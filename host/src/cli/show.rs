@@ -160,7 +160,7 @@ fn stage(stage: &Value, current: &Value) -> String {
     let mut line = format!("stage {} of {}: ", stage["position"], stage["totalStages"]);
     line.push_str(&words.join(" "));
     if stage["argvComplete"] == Value::Bool(false) {
-        line.push_str(" (incomplete: the rest is known only when it runs)");
+        line.push_str(" (incomplete: not all of it is known before it runs)");
     }
     let resolution = &stage["resolution"];
     let _ = write!(line, " [{}", visible(resolution["kind"].as_str().unwrap_or_default()));
@@ -246,8 +246,8 @@ mod tests {
                 "| ls",
                 "| rm \"$(x)\"",
                 "stage 1 of 2: \"ls\" [policyAllow, diagnostic: \"rule 7\"]",
-                "stage 2 of 2: \"rm\" \"$(x) \\u{202e}\" (incomplete: the rest is known only when it \
-                 runs) [unresolved] <- to decide",
+                "stage 2 of 2: \"rm\" \"$(x) \\u{202e}\" (incomplete: not all of it is known before \
+                 it runs) [unresolved] <- to decide",
                 "workspaceRoot: \"/w\"",
                 "protectedWrite: yes",
             ]

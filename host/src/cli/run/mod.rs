@@ -77,6 +77,14 @@ impl Run {
                        nobody and decides nothing; do it from outside";
             return Err(Failure::new(EXIT_REFUSED, why));
         }
+        if let Some(option) = self.command.first().filter(|word| word.starts_with('-'))
+            && !std::env::args_os().any(|argument| argument == "--")
+        {
+            let option = show::quoted(option);
+            let why =
+                format!("{option} is no option of placet run; a command like this stands after --");
+            return Err(Failure::new(EXIT_USAGE, why));
+        }
         let script = words::script(&self.command);
         if script.as_deref().is_some_and(words::is_structured) {
             let why = "the command is a JSON object, which no shell runs; quote it as words of a \
