@@ -135,3 +135,6 @@ pub const SOCKET_ACCEPT_PAUSE_MS: u64 = 100;
 
 /// How long a host that ends waits for a peer on its socket to read the last frames.
 pub const SOCKET_DRAIN_MS_MAX: u64 = 1_000;
+
+/// How long our own commands wait for another host to answer on its socket.
+pub const SOCKET_ANSWER_MS_MAX: u64 = 10_000;

@@ -8,8 +8,19 @@ use crate::home::Home;
 use crate::log::{Faults, Log as _, SqliteLog};
 use crate::sessions::{Clock, Hub, HubOptions};
 use crate::transport::{self, Listener, Socket};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncWrite};
+
+/// A hub over a log that cannot be written: it shows sessions, and loads none.
+pub(super) fn reader(folder: &Path, log: Arc<SqliteLog>) -> Result<Arc<Hub>, Failure> {
+    let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
+    let home = Home::open(folder).map_err(configuration)?;
+    let config = UserConfig::read(home.folder()).map_err(configuration)?;
+    let engine = Engine::load(&components_folder()?, &home.cache())?;
+    let (clock, supervisor) = (Clock::system(), exec::own_binary().to_owned());
+    Ok(Hub::new(HubOptions { engine, log, home, config, clock, supervisor }))
+}
 
 /// A host that serves nobody yet.
 pub(super) struct Host {

@@ -1,8 +1,12 @@
 //! The command line: what a person types, and the exit codes that scripts read.
 
 mod components;
+mod date;
+mod decide;
 mod host;
 mod log;
+mod pending;
+mod reach;
 mod run;
 mod serve;
 mod show;
@@ -20,6 +24,16 @@ pub const EXIT_USAGE: u8 = 2;
 pub const EXIT_CONFIGURATION: u8 = 3;
 /// Another host holds what is needed; try again when it has ended.
 pub const EXIT_LEASE: u8 = 4;
+/// Policy refused the command, so that nothing ran; or who asks may not decide.
+pub const EXIT_REFUSED: u8 = 10;
+/// A person rejected the command, so that nothing ran.
+pub const EXIT_REJECTED: u8 = 11;
+/// It waits for a decision.
+pub const EXIT_PENDING: u8 = 12;
+/// The command did not run to its end.
+pub const EXIT_CUT: u8 = 13;
+/// Somebody else decided first.
+pub const EXIT_SETTLED: u8 = 14;
 
 /// A failure with its exit code and one sentence for a person.
 #[derive(Debug)]
@@ -60,6 +74,8 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   placet run 'make test'               run a command, asking here where policy cannot tell
+  placet pending                       what waits for a decision, over all sessions
+  placet decide APPROVAL               show one of them; with a choice of its menu, decide it
   placet serve                         a host for one client on stdin and stdout
   placet serve --fingerprint sha256:…  the same, for a client that pins another schema
   placet log show                      the sessions of this home
@@ -72,6 +88,8 @@ State lies in $PLACET_HOME, else in the platform's data folder.";
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(run::Run),
+    Pending(pending::Pending),
+    Decide(decide::Decide),
     /// Serve MSP to the client that started this program, on stdin and stdout
     Serve(serve::Serve),
     /// Look at the durable log
@@ -93,6 +111,8 @@ pub fn main() -> ExitCode {
     let result = match arguments.verb {
         _ if arguments.components => components::print().map(done),
         Some(Verb::Run(run)) => run.run(),
+        Some(Verb::Pending(pending)) => pending.run().map(done),
+        Some(Verb::Decide(decide)) => decide.run(),
         Some(Verb::Serve(serve)) => serve.run().map(done),
         Some(Verb::Log(log)) => log.run().map(done),
         None => Err(Failure::new(

@@ -198,6 +198,11 @@ pub(super) fn menu(params: &Value, name: impl Fn(usize, &Value) -> String) -> Ve
     lines
 }
 
+/// A choice by its id, as `placet decide` takes it.
+pub(super) fn choice_id(_: usize, choice: &Value) -> String {
+    visible(choice["choiceId"].as_str().unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{UNSEEN, menu, quoted, request, visible};

@@ -9,7 +9,10 @@ mod terminal;
 mod words;
 
 use super::host::Host;
-use super::{EXIT_FAILED, EXIT_USAGE, Failure, runtime, show};
+use super::{
+    EXIT_CUT, EXIT_FAILED, EXIT_LEASE, EXIT_PENDING, EXIT_REFUSED, EXIT_REJECTED, EXIT_USAGE,
+    Failure, runtime, show,
+};
 use crate::client::{Client, ClientError};
 use crate::engine::MODES;
 use crate::exec::processes::is_inside_an_action;
@@ -17,15 +20,6 @@ use drive::{Action, Driver, End};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use terminal::Terminal;
-
-/// Policy refused the command, so that nothing ran.
-pub(super) const EXIT_REFUSED: u8 = 10;
-/// A person rejected it, so that nothing ran.
-pub(super) const EXIT_REJECTED: u8 = 11;
-/// It waits for a decision.
-pub(super) const EXIT_PENDING: u8 = 12;
-/// It did not run to its end.
-pub(super) const EXIT_CUT: u8 = 13;
 
 /// Run a shell command, asking at the terminal where policy cannot tell
 #[derive(Debug, clap::Args)]
@@ -229,7 +223,7 @@ fn failure(error: ClientError) -> Failure {
         ClientError::Ended | ClientError::Protocol(_) => EXIT_FAILED,
     };
     let mut message = show::visible(&error.to_string());
-    if code == super::EXIT_LEASE {
+    if code == EXIT_LEASE {
         message.push_str("; `placet pending` shows what waits there, `placet decide` decides it");
     }
     Failure::new(code, message)
