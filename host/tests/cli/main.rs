@@ -9,6 +9,7 @@ mod fences;
 mod log;
 mod quarantine;
 mod requests;
+mod run;
 mod start;
 mod usage;
 mod wire;
