@@ -7,6 +7,8 @@ mod common;
 mod components;
 mod fences;
 mod log;
+mod log_delete;
+mod log_export;
 mod quarantine;
 mod requests;
 mod start;

@@ -26,6 +26,9 @@ fn what_makes_no_sense_is_a_usage_error() {
         &["log", "show", "a", "b"],
         &["log", "show", "--nope"],
         &["log", "verify", "a", "--bodies"],
+        &["log", "export"],
+        &["log", "export", "a", "--yes"],
+        &["log", "delete", "--yes"],
         &["help", "frobnicate"],
     ] {
         let ended = check(arguments, 2);
@@ -52,6 +55,8 @@ fn help_has_examples() {
         (&["help"], "placet serve"),
         (&["log", "show", "--help"], "placet log show SESSION --bodies"),
         (&["log", "verify", "--help"], "placet log verify SESSION"),
+        (&["log", "export", "--help"], "placet log export SESSION --redact"),
+        (&["log", "delete", "--help"], "placet log delete SESSION --yes"),
     ] {
         let ended = check(arguments, 0);
         assert_eq!(ended.err, "", "{arguments:?}");
