@@ -133,6 +133,11 @@ pub(crate) enum Body {
         /// A word of ours for why: `ran`, `denied`, `interrupted`, `notStarted`, `outcomeUnknown`, ...
         cause: String,
     },
+    /// The bodies of these records are erased, from this record on.
+    Redacted {
+        sequences: Vec<u64>,
+        client: String,
+    },
 }
 
 /// Who asked a turn to stop.
@@ -349,6 +354,7 @@ impl Body {
             Body::ApprovalResolved { .. } => "approvalResolved",
             Body::ExecutionStarted { .. } => "executionStarted",
             Body::ItemEnded { .. } => "itemEnded",
+            Body::Redacted { .. } => "redacted",
         }
     }
 

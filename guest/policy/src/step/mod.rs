@@ -12,6 +12,7 @@ mod turn;
 
 use crate::codec::{self, Body};
 use crate::describe;
+use crate::erase;
 use crate::fold;
 use crate::ids;
 use crate::limits;
@@ -73,6 +74,7 @@ pub(crate) fn step<'a>(
         Input::Ended(end) => action::ended(&mut draft, end)?,
         Input::Finish(turn) => turn::finish(&mut draft, turn)?,
         Input::Shutdown => session::shutdown(&mut draft)?,
+        Input::Redact(redaction) => erase::redact(&mut draft, redaction)?,
     }
     draft.done()
 }
