@@ -91,6 +91,9 @@ pub const STEP_ROUNDS_MAX: usize = 8;
 /// Commands that may wait for one session.
 pub const SESSION_COMMANDS_QUEUED_MAX: usize = 256;
 
+/// Records that one `redacted` record names; more are named in several.
+pub const REDACTED_RECORDS_MAX: usize = 10_000;
+
 /// Sessions that a list shows.
 pub const SESSIONS_LISTED_MAX: usize = 200;
 

@@ -12,6 +12,7 @@ mod hub;
 mod ledger;
 mod opening;
 mod outlet;
+mod redaction;
 
 pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions};

@@ -9,6 +9,7 @@ mod fences;
 mod log;
 mod log_delete;
 mod log_export;
+mod log_redact;
 mod quarantine;
 mod requests;
 mod start;

@@ -29,6 +29,9 @@ fn what_makes_no_sense_is_a_usage_error() {
         &["log", "export"],
         &["log", "export", "a", "--yes"],
         &["log", "delete", "--yes"],
+        &["log", "redact", "a"],
+        &["log", "redact", "a", "one"],
+        &["log", "redact", "a", "1", "--pattern", "b"],
         &["help", "frobnicate"],
     ] {
         let ended = check(arguments, 2);
@@ -57,6 +60,7 @@ fn help_has_examples() {
         (&["log", "verify", "--help"], "placet log verify SESSION"),
         (&["log", "export", "--help"], "placet log export SESSION --redact"),
         (&["log", "delete", "--help"], "placet log delete SESSION --yes"),
+        (&["log", "redact", "--help"], "placet log redact SESSION --pattern"),
     ] {
         let ended = check(arguments, 0);
         assert_eq!(ended.err, "", "{arguments:?}");

@@ -3,6 +3,8 @@
 mod delete;
 mod export;
 mod out;
+mod pattern;
+mod redact;
 mod show;
 mod time;
 mod verify;
@@ -13,7 +15,7 @@ use crate::limits;
 use crate::log::{Log as _, SqliteLog, Stored};
 use std::path::PathBuf;
 
-/// Look at the durable log, export it, delete from it.
+/// Look at the durable log, export it, erase or delete from it.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Log {
     /// List the sessions, or print the records of one
@@ -40,6 +42,9 @@ pub(super) enum Log {
         #[arg(long)]
         redact: bool,
     },
+    /// Erase the bodies of ended records, and leave a record of it
+    #[command(after_help = REDACT)]
+    Redact(redact::Redact),
     /// Delete a session with everything that belongs to it
     #[command(after_help = DELETE)]
     Delete {
@@ -58,6 +63,16 @@ Examples:
 
 docs/log-export.md has the form of the lines and a short program that checks them offline.";
 
+const REDACT: &str = "\
+Examples:
+  placet log redact SESSION 7 8
+  placet log redact SESSION --pattern 'the text'
+  placet log redact SESSION --pattern - < file-with-the-text
+
+What belongs to one tool call is erased together. Open work, turns, modes and what gave a grant that
+is in force cannot be erased; the command says which and why. The chain stays verifiable. A session
+that a running host holds is refused (exit code 4). Nothing brings an erased body back.";
+
 const DELETE: &str = "\
 Examples:
   placet log delete SESSION
@@ -74,6 +89,7 @@ impl Log {
                 Log::Verify { session: Some(session) } => verify::one(&session).await,
                 Log::Verify { session: None } => verify::all().await,
                 Log::Export { session, redact } => export::export(&session, redact).await,
+                Log::Redact(redact) => redact.run().await,
                 Log::Delete { session, yes } => delete::delete(&session, yes).await,
             }
         })
