@@ -28,10 +28,10 @@ enum Rule {
 /// command, or is of a kind that nobody has thought about yet.
 fn rule(kind: &str) -> Rule {
     match kind {
-        "userMessage" => Rule::Alone,
+        "userMessage" | "agentMessage" => Rule::Alone,
         "turnQueued" => Rule::WithTurn,
-        "actionProposed" | "approvalOpened" | "stageDecided" | "approvalResolved"
-        | "executionStarted" | "itemEnded" => Rule::WithItem,
+        "actionProposed" | "actionJudged" | "approvalOpened" | "stageDecided"
+        | "approvalResolved" | "executionStarted" | "itemEnded" => Rule::WithItem,
         _ => Rule::Stays,
     }
 }
@@ -40,6 +40,7 @@ fn rule(kind: &str) -> Rule {
 fn item(body: &Body) -> Option<&str> {
     match body {
         Body::ActionProposed { action, .. } => Some(&action.item),
+        Body::ActionJudged { shown, .. } => Some(&shown.item),
         Body::ApprovalOpened { request, .. } => Some(&request.item),
         Body::StageDecided { item, .. }
         | Body::ApprovalResolved { item, .. }
@@ -51,7 +52,7 @@ fn item(body: &Body) -> Option<&str> {
 
 /// Whether a record of this kind and format can be read without its body.
 pub(crate) fn can_be(record: &Logged) -> bool {
-    record.header.format == codec::FORMAT && rule(&record.header.kind) != Rule::Stays
+    (1..=codec::FORMAT).contains(&record.header.format) && rule(&record.header.kind) != Rule::Stays
 }
 
 /// Refuses a log with a body that is gone and that no later record says was erased.

@@ -98,10 +98,11 @@ fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
         Body::TurnStarted { turn, command, seal } => {
             turn_started(state, time, turn, command, seal)?
         }
-        Body::UserMessage { .. } => {}
+        Body::UserMessage { .. } | Body::AgentMessage { .. } => {}
         Body::TurnStopRequested { turn, by } => match &mut state.turn {
             Some(running) if running.id == turn => {
-                running.leaving |= by == StopBy::Shutdown;
+                running.leaving |= by != StopBy::Client;
+                running.left |= by == StopBy::Leave;
                 running.stopping = true;
                 running.finished = true;
             }
@@ -112,6 +113,17 @@ fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
         }
         Body::ActionProposed { action, facts, last, approval, held, .. } => {
             proposed(state, place, action, facts, last, approval, held)?;
+        }
+        Body::ActionJudged { facts, approval, held, shown, .. } => {
+            let item = find_item(state, &shown.item)?;
+            if item.phase != Phase::Deferred {
+                return Err(format!("the item {} does not wait for its turn", item.id));
+            }
+            item.phase = if held { Phase::Proposed } else { Phase::Decided };
+            item.facts = facts_digest(&facts);
+            item.approval = approval;
+            item.held = held;
+            item.revision = shown.revision;
         }
         Body::ApprovalOpened { approval, request, renewed, .. } => {
             opened(state, place, approval, request, renewed.map(|renewed| renewed.facts))?;
@@ -168,6 +180,7 @@ fn turn_started(
         finished: false,
         stopping: false,
         leaving: false,
+        left: false,
     });
     Ok(())
 }
@@ -215,10 +228,15 @@ fn proposed(
         sequence: place.sequence,
         bytes: place.bytes,
         facts: facts_digest(&facts),
+        // What runs without a person is decided by this record; what does not ends or
+        // waits by the next, unless it waits for its turn.
+        phase: match (held, &approval) {
+            (true, Some(_)) => Phase::Proposed,
+            (true, None) => Phase::Deferred,
+            (false, _) => Phase::Decided,
+        },
         approval,
         held,
-        // What runs without a person is decided by this record; what does not ends or waits by the next.
-        phase: if held { Phase::Proposed } else { Phase::Decided },
     });
     Ok(())
 }
@@ -244,12 +262,12 @@ fn opened(
     }
     let evidence = match &request.subject {
         Subject::Shell { stages, .. } => serde_json::to_vec(stages).map_or(0, |json| json.len()),
-        Subject::Tool { .. } | Subject::Unknown { .. } => 0,
+        _ => 0,
     };
     let bytes = place.bytes.saturating_add(u64::try_from(evidence).unwrap_or(u64::MAX));
     let stages = match request.subject {
         Subject::Shell { stages, .. } => stages.into_iter().map(|stage| stage.resolution).collect(),
-        Subject::Tool { .. } | Subject::Unknown { .. } => Vec::new(),
+        _ => Vec::new(),
     };
     state.approvals.push(Approval {
         id,

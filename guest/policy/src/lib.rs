@@ -51,7 +51,7 @@ pub mod types {
 use types::*;
 
 /// Raised with every change of verdicts; stands in every record's header.
-pub const LOGIC: u32 = 1;
+pub const LOGIC: u32 = 2;
 
 /// Asks the mode component that serves a summary's mode name. An error is a fault and denies.
 pub type AskMode<'a> = &'a mut dyn FnMut(&Summary) -> Result<Answer, String>;
@@ -127,7 +127,8 @@ pub fn explain(
     ask: AskMode<'_>,
 ) -> Result<Explanation, Refusal> {
     let state = state::State::decode(state)?;
-    let subject = subject::subject(&proposal.action);
+    let workspace = state.workspace.as_deref();
+    let subject = subject::placed(&proposal.action, &proposal.facts, workspace);
     let verdict =
         evaluate::evaluate(&state, context, &proposal.action, &subject, &proposal.facts, ask);
     Ok(verdict.explain(&subject))

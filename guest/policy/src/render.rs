@@ -82,6 +82,24 @@ impl Place<'_> {
                     })),
                 })),
             ),
+            Body::AgentMessage { item, turn, revision, text } => (
+                "item/completed",
+                json!({
+                    "sourceRange": self.source("run", turn),
+                    "item": {
+                        "itemId": item, "kind": "agentMessage", "turnId": turn,
+                        "revision": revision, "status": "completed", "recordedAt": self.time,
+                        "text": text,
+                    },
+                }),
+            ),
+            Body::ActionJudged { turn, shown, held, .. } => (
+                "item/updated",
+                json!({
+                    "sourceRange": self.source("session", self.session),
+                    "item": self.item(turn, shown, *held),
+                }),
+            ),
             Body::ActionProposed { action, approval, held, .. } => (
                 "item/started",
                 json!({
@@ -261,14 +279,31 @@ fn subject(approval: &str, subject: &Subject) -> Value {
                 Value::Object(row)
             }).collect::<Vec<_>>(),
         })),
-        Subject::Tool { tool } => json!({"kind": "tool", "toolName": tool}),
+        Subject::FileAccess { tool, path, access, origin, .. } => compact(json!({
+            "kind": "fileAccess", "toolName": tool, "path": path, "access": access,
+            "origin": origin,
+        })),
+        Subject::Network { tool, host, port, protocol, origin } => compact(json!({
+            "kind": "network", "toolName": tool, "host": host, "port": port,
+            "protocol": protocol, "origin": origin,
+        })),
+        Subject::UnixSocket { tool, path, origin } => compact(json!({
+            "kind": "unixSocket", "toolName": tool, "path": path, "origin": origin,
+        })),
+        Subject::Process { tool, target, origin } => compact(json!({
+            "kind": "process", "toolName": tool, "access": "control", "target": target,
+            "origin": origin,
+        })),
+        Subject::Tool { tool, origin } => {
+            compact(json!({"kind": "tool", "toolName": tool, "origin": origin}))
+        }
         Subject::Unknown { word, tool } => json!({"kind": shown_kind(word), "toolName": tool}),
     }
 }
 
 /// The word that clients are shown for a kind which this evaluator does not
 /// know. A word that the wire gives members of its own must not stand there
-/// without them: clients would take it for a broken subject.
+/// without them (it was declared wrongly): clients would take it for a broken subject.
 fn shown_kind(word: &str) -> String {
     const WIRE: [&str; 6] = ["shell", "fileAccess", "network", "unixSocket", "process", "tool"];
     if WIRE.contains(&word) { format!("unrecognized:{word}") } else { word.to_owned() }

@@ -8,6 +8,8 @@ use crate::home::Home;
 use crate::log::{Faults, SqliteLog};
 use crate::sessions::{Clock, Hub, HubOptions};
 use crate::transport::{self, Listener};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -17,6 +19,9 @@ pub(super) struct Serve {
     /// The schema fingerprint to answer with, instead of the configured one
     #[arg(long, value_name = "SHA256")]
     fingerprint: Option<String>,
+    /// JSON turns by the text that stands for them, for tests and demonstrations
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
 }
 
 impl Serve {
@@ -49,6 +54,7 @@ impl Serve {
             config,
             clock: Clock::system(),
             supervisor: exec::own_binary().to_owned(),
+            script: script(self.script.as_deref()).map_err(configuration)?,
         });
         let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
@@ -62,4 +68,14 @@ impl Serve {
         let output = tokio::io::stdout();
         transport::serve(hub, listener, input, output, faults, stop).await.map_err(failed)
     }
+}
+
+/// Reads `{"turn text": {JSON turn}}`.
+fn script(path: Option<&Path>) -> Result<HashMap<String, String>, String> {
+    let Some(path) = path else { return Ok(HashMap::new()) };
+    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| place(&error))?;
+    let turns: HashMap<String, serde_json::Value> =
+        serde_json::from_str(&text).map_err(|error| place(&error))?;
+    Ok(turns.into_iter().map(|(text, turn)| (text, turn.to_string())).collect())
 }

@@ -15,7 +15,7 @@ mod outlet;
 mod redaction;
 
 pub(crate) use hub::system_now_ms;
-pub use hub::{Clock, Hub, HubOptions};
+pub use hub::{Clock, Hub, HubOptions, Pause};
 pub use outlet::{Fault, Outlet, Party, Ticket, Told};
 
 use crate::engine::types::Requirement;
@@ -62,6 +62,11 @@ pub enum OrderKind {
         /// The mode's wire name.
         mode: String,
     },
+    /// Give the session up on this host.
+    Leave {
+        /// Whether a turn that runs is stopped for it.
+        stop: bool,
+    },
 }
 
 /// What a client says of a session that it wants to open.
@@ -90,6 +95,8 @@ pub struct Attach {
     pub cursor: Option<String>,
     /// Whether the items are left out.
     pub exclude_items: bool,
+    /// Whether they come as a snapshot.
+    pub snapshot: bool,
 }
 
 /// A request for a page of the view.

@@ -96,6 +96,8 @@ impl Outlet for Wire {
         let method = match &told {
             Told::Event(event) => event.method.as_str(),
             Told::Delta { .. } => "item/delta",
+            Told::MessageBegun { .. } => "item/started",
+            Told::Left { .. } => "session/leaveCompleted",
             Told::Status { .. } => "session/statusChanged",
             Told::Started(_) => "session/started",
             Told::Closed { .. } => "session/closed",

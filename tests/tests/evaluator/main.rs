@@ -10,6 +10,7 @@ mod formats;
 mod grants;
 mod limits;
 mod menus;
+mod queue;
 mod recovery;
 mod redaction;
 mod scenarios;

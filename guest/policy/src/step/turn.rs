@@ -6,7 +6,10 @@ use crate::codec::{self, Body, ResolvedBy, StopBy, Terminal, TurnError};
 use crate::limits;
 use crate::modes::Mode;
 use crate::state::{Phase, Turn};
-use crate::types::{CommandId, Effect, LimitFault, Mark, Refusal, TurnBegin, TurnStart, TurnStop};
+use crate::types::{
+    CommandId, Effect, LimitFault, Mark, Message, Refusal, TurnBegin, TurnFinish, TurnStart,
+    TurnStop,
+};
 use serde_json::json;
 
 pub(super) fn start(draft: &mut Draft<'_>, start: &TurnStart) -> Result<(), Stop> {
@@ -197,15 +200,42 @@ fn record_completion(
     Ok(())
 }
 
-/// The agent has nothing more for a turn: it ends now or with its last item.
-pub(super) fn finish(draft: &mut Draft<'_>, turn: &str) -> Result<(), Stop> {
+/// The agent says something; it changes nothing but what clients see.
+pub(super) fn say(draft: &mut Draft<'_>, message: &Message) -> Result<(), Stop> {
+    match &draft.state()?.turn {
+        Some(turn) if turn.id == message.turn_id && !turn.stopping => {}
+        _ => return Err(misuse(format!("the turn {} does not run", message.turn_id))),
+    }
+    draft.push(
+        &Body::AgentMessage {
+            item: message.item_id.clone(),
+            turn: message.turn_id.clone(),
+            revision: message.revision.max(1),
+            text: message.text.clone(),
+        },
+        vec![Mark::View],
+    )?;
+    Ok(())
+}
+
+/// The agent has nothing more for a turn that has no open items: it ends.
+pub(super) fn finish(draft: &mut Draft<'_>, finish: &TurnFinish) -> Result<(), Stop> {
+    let TurnFinish { turn_id: turn, failure } = finish;
     let state = draft.state()?;
     match &state.turn {
-        Some(running) if running.id == turn && state.items.is_empty() => {
-            complete_turn(draft, turn, Terminal::Completed, None, None)?;
+        Some(running) if running.id == *turn && state.items.is_empty() => {
+            let (terminal, error) = match failure {
+                Some(message) => {
+                    let kind = "agentFailed".to_owned();
+                    let message = message.clone();
+                    (Terminal::Failed, Some(TurnError { kind, message, retryable: false }))
+                }
+                None => (Terminal::Completed, None),
+            };
+            complete_turn(draft, turn, terminal, None, error)?;
             begin_next_turn(draft)
         }
-        Some(running) if running.id == turn => {
+        Some(running) if running.id == *turn => {
             Err(misuse("the last proposal of a turn says that it is the last"))
         }
         _ => Err(misuse(format!("the turn {turn} does not run"))),

@@ -67,6 +67,7 @@ impl Redact {
             config: UserConfig::default(),
             clock: Clock::system(),
             supervisor: exec::own_binary().to_owned(),
+            script: std::collections::HashMap::new(),
         });
         let found = match &text {
             Some(text) => search(&log, session, text).await?,
