@@ -103,8 +103,11 @@ pub const SESSION_COMMANDS_QUEUED_MAX: usize = 256;
 /// Records that one `redacted` record names; more are named in several.
 pub const REDACTED_RECORDS_MAX: usize = 10_000;
 
-/// Sessions that a list shows.
-pub const SESSIONS_LISTED_MAX: usize = 200;
+/// Sessions that a page of a list shows at most.
+pub const SESSIONS_LISTED_MAX: u64 = 200;
+
+/// Sessions that a page of a list shows when nothing is said.
+pub const SESSIONS_LISTED_DEFAULT: u64 = 50;
 
 /// Bytes of a session id that a client may choose.
 pub const SESSION_ID_BYTES_MAX: usize = 128;

@@ -52,6 +52,11 @@ pub(crate) enum Body {
         command: String,
         seal: Option<Mode>,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display: Option<String>,
+        /// It replaces the running turn, so it goes before those that wait.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        front: bool,
     },
     TurnStarted {
         turn: String,
@@ -63,6 +68,8 @@ pub(crate) enum Body {
         turn: String,
         command: String,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display: Option<String>,
     },
     AgentMessage {
         item: String,

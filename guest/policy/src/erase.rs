@@ -95,17 +95,19 @@ pub(crate) fn passed(state: Option<State>, record: &Logged) -> Result<State, Ref
     }
     state.head = header.sequence;
     state.updated_ms = header.time_ms;
-    if rule(&header.kind) == Rule::WithTurn {
-        let command = header.marks.iter().find_map(|mark| match mark {
-            Mark::Command(command) => Some(command.id.clone()),
-            _ => None,
-        });
-        let command = command
-            .ok_or_else(|| fold::unreadable(header.sequence, "its header names no command"))?;
-        let id = command.clone();
+    if let (Rule::WithTurn, Some(id)) = (rule(&header.kind), command(record)) {
+        let (id, command) = (id.to_owned(), id.to_owned());
         state.queued.push(Queued { id, command, seal: None, sequence: header.sequence });
     }
     Ok(state)
+}
+
+/// The command that a record settles; a queued turn has its id.
+fn command(record: &Logged) -> Option<&str> {
+    record.header.marks.iter().find_map(|mark| match mark {
+        Mark::Command(command) => Some(command.id.as_str()),
+        _ => None,
+    })
 }
 
 /// What the log says of one item.
@@ -121,7 +123,8 @@ struct Item {
 #[derive(Default)]
 struct Ends {
     items: BTreeMap<String, Item>,
-    turns: BTreeSet<String>,
+    started: BTreeSet<String>,
+    ended: BTreeSet<String>,
 }
 
 impl Ends {
@@ -139,8 +142,10 @@ impl Ends {
                     _ => {}
                 }
             }
-            if let Body::TurnCompleted { turn, .. } = body {
-                ends.turns.insert(turn);
+            match body {
+                Body::TurnStarted { turn, .. } => _ = ends.started.insert(turn),
+                Body::TurnCompleted { turn, .. } => _ = ends.ended.insert(turn),
+                _ => {}
             }
         }
         Ok(ends)
@@ -158,10 +163,16 @@ impl Ends {
             Rule::Stays => stays("the state of the session rests on records of its kind"),
             Rule::Alone => Ok(Ok(vec![sequence])),
             Rule::WithTurn => match &body {
-                Body::TurnQueued { turn, .. } if self.turns.contains(turn) => {
-                    Ok(Ok(vec![sequence]))
+                // One that ended without a start is ended by a record that names it: it
+                // must be known to have waited, from its header.
+                Body::TurnQueued { turn, .. } => {
+                    let known = self.started.contains(turn) || command(record).is_some();
+                    match known && self.ended.contains(turn) {
+                        true => Ok(Ok(vec![sequence])),
+                        false => stays("its turn has not ended, or never began"),
+                    }
                 }
-                _ => stays("its turn has not ended"),
+                _ => stays("it names no turn"),
             },
             Rule::WithItem => {
                 let Some(item) = item(&body).and_then(|item| self.items.get(item)) else {
@@ -174,7 +185,7 @@ impl Ends {
                     return stays("its tool call has not ended");
                 }
                 match &item.turn {
-                    Some(turn) if self.turns.contains(turn) => Ok(Ok(item.sequences.clone())),
+                    Some(turn) if self.ended.contains(turn) => Ok(Ok(item.sequences.clone())),
                     _ => stays("its turn has not ended"),
                 }
             }

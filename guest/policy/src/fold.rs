@@ -92,8 +92,9 @@ fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
             state.source = Source::ApprovalReconfigure;
             state.selected_by = Some(command);
         }
-        Body::TurnQueued { turn, command, seal, text: _ } => {
-            state.queued.push(Queued { id: turn, command, seal, sequence });
+        Body::TurnQueued { turn, command, seal, front, .. } => {
+            let place = if front { 0 } else { state.queued.len() };
+            state.queued.insert(place, Queued { id: turn, command, seal, sequence });
         }
         Body::TurnStarted { turn, command, seal } => {
             turn_started(state, time, turn, command, seal)?

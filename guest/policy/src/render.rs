@@ -61,15 +61,15 @@ impl Place<'_> {
                     "turnId": turn, "commandId": command, "sourceRange": self.source("run", turn),
                 }),
             ),
-            Body::UserMessage { item, turn, command, text } => (
+            Body::UserMessage { item, turn, command, text, display } => (
                 "item/completed",
                 json!({
                     "sourceRange": self.source("run", turn),
-                    "item": {
+                    "item": compact(json!({
                         "itemId": item, "kind": "userMessage", "turnId": turn, "revision": 1,
                         "status": "completed", "recordedAt": self.time, "text": text,
-                        "commandId": command,
-                    },
+                        "displayText": display, "commandId": command,
+                    })),
                 }),
             ),
             Body::TurnCompleted { turn, terminal, reason, error, duration_ms } => (

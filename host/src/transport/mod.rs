@@ -10,6 +10,7 @@ mod methods;
 mod oversized;
 mod params;
 mod reader;
+mod trace;
 mod writer;
 
 pub use connection::{Listener, serve};
