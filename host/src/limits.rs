@@ -100,6 +100,9 @@ pub const IDLE_UNLOAD_SECONDS_MIN: u64 = 1;
 /// Commands that may wait for one session.
 pub const SESSION_COMMANDS_QUEUED_MAX: usize = 256;
 
+/// Records that one `redacted` record names; more are named in several.
+pub const REDACTED_RECORDS_MAX: usize = 10_000;
+
 /// Sessions that a page of a list shows at most.
 pub const SESSIONS_LISTED_MAX: u64 = 200;
 

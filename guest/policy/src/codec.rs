@@ -11,7 +11,7 @@ use crate::types::{self, Header, Logged, PathClass, Refusal, TableRow, Waiter};
 use serde::{Deserialize, Serialize};
 
 /// The format number that this version writes. Format 2 added subjects (files,
-/// networks, sockets, processes, declared ones), `actionJudged` and `agentMessage`;
+/// networks, sockets, processes, declared ones), `actionJudged`, `agentMessage` and `redacted`;
 /// what format 1 holds is read as it is.
 pub(crate) const FORMAT: u32 = 2;
 
@@ -158,6 +158,11 @@ pub(crate) enum Body {
         item: Item,
         /// A word of ours for why: `ran`, `denied`, `interrupted`, `notStarted`, `outcomeUnknown`, ...
         cause: String,
+    },
+    /// The bodies of these records are erased, from this record on.
+    Redacted {
+        sequences: Vec<u64>,
+        client: String,
     },
 }
 
@@ -426,6 +431,7 @@ impl Body {
             Body::ApprovalResolved { .. } => "approvalResolved",
             Body::ExecutionStarted { .. } => "executionStarted",
             Body::ItemEnded { .. } => "itemEnded",
+            Body::Redacted { .. } => "redacted",
         }
     }
 

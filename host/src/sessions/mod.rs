@@ -13,6 +13,7 @@ mod ledger;
 mod listing;
 mod opening;
 mod outlet;
+mod redaction;
 
 pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions, Pause};
