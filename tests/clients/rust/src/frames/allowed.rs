@@ -5,11 +5,18 @@
 //! an open enumeration keeps as unknown. Everything else fails the run, and so
 //! does a name that nothing needs any more.
 
-const ALLOWED: &[(&str, &str)] = &[(
-    "word outcomeUnknown",
-    "error.kind of turn/completed is an open enumeration without a word for a host that died while a \
-     command ran; every word that it has would claim to know what went wrong",
-)];
+const ALLOWED: &[(&str, &str)] = &[
+    (
+        "member session/list.sessions[].quarantined",
+        "a session whose records do not verify cannot be loaded; the schema has no member for that, \
+         and one more is permitted",
+    ),
+    (
+        "word outcomeUnknown",
+        "error.kind of turn/completed is an open enumeration without a word for a host that died \
+         while a command ran; every word that it has would claim to know what went wrong",
+    ),
+];
 
 /// Why a name is permitted; none if it is not.
 pub(crate) fn reason(name: &str) -> Option<&'static str> {
