@@ -25,11 +25,7 @@ fn at_most(mode: &ApprovalMode, seal: &ApprovalMode) -> bool {
 }
 
 fn change(talk: &Talk<'_>, mode: &ApprovalMode) -> SessionSetApprovalModeParams {
-    SessionSetApprovalModeParams {
-        session_id: talk.id.clone(),
-        command_id: new_id(),
-        mode: *mode,
-    }
+    SessionSetApprovalModeParams { session_id: talk.id.clone(), command_id: new_id(), mode: *mode }
 }
 
 async fn set(talk: &Talk<'_>, mode: &ApprovalMode) -> Outcome<SessionSetApprovalModeResult> {
