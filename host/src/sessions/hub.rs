@@ -118,6 +118,16 @@ impl Hub {
         outlets.push(Arc::downgrade(outlet));
     }
 
+    /// Ends the subscriptions of a connection that has ended; the sessions go on.
+    pub async fn disconnect(&self, outlet: &Arc<dyn Outlet>) {
+        let loaded: Vec<_> = self.loaded.lock().await.values().cloned().collect();
+        for mailbox in loaded {
+            let outlet = Arc::clone(outlet);
+            // An actor that is gone has let go of it.
+            let _ = mailbox.send(Message::Unsubscribe { outlet, ticket: Ticket::nobody() }).await;
+        }
+    }
+
     /// Tells every connection.
     pub(super) fn broadcast(&self, told: &Told) {
         let outlets = self.outlets.lock().unwrap_or_else(PoisonError::into_inner).clone();

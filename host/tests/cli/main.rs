@@ -12,6 +12,7 @@ mod log_export;
 mod log_redact;
 mod quarantine;
 mod requests;
+mod run;
 mod start;
 mod usage;
 mod wire;
