@@ -130,11 +130,6 @@ fn text(waiting: &Waiting) {
             "  held by: nobody; `placet run --session {session}` asks again, under a new id"
         ),
     }
-    for line in show::request(request) {
-        println!("  {line}");
-    }
-    for line in show::menu(request, show::choice_id) {
-        println!("  choice {line}");
-    }
+    show::print(request);
     println!();
 }

@@ -91,7 +91,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Members of a request that only name things, or that are shown in their own place.
-const PLUMBING: [&str; 13] = [
+const PLUMBING: [&str; 14] = [
     "sessionId",
     "approvalId",
     "turnId",
@@ -105,6 +105,7 @@ const PLUMBING: [&str; 13] = [
     "availableChoices",
     "toolName",
     "rawArgs",
+    "change",
 ];
 
 /// What a request is about, line by line.
@@ -198,9 +199,14 @@ pub(super) fn menu(params: &Value, name: impl Fn(usize, &Value) -> String) -> Ve
     lines
 }
 
-/// A choice by its id, as `placet decide` takes it.
-pub(super) fn choice_id(_: usize, choice: &Value) -> String {
-    visible(choice["choiceId"].as_str().unwrap_or_default())
+/// A request with its choices by their ids, as `placet decide` takes them.
+pub(super) fn print(params: &Value) {
+    let id = |choice: &Value| visible(choice["choiceId"].as_str().unwrap_or_default());
+    for line in
+        request(params).into_iter().chain(menu(params, |_, each| format!("choice {}:", id(each))))
+    {
+        println!("  {line}");
+    }
 }
 
 #[cfg(test)]
