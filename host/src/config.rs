@@ -4,8 +4,10 @@
 //! narrow: it may withhold modes, nothing else. Unknown keys are errors.
 
 use crate::engine::MODES;
+use crate::limits::IDLE_UNLOAD_SECONDS_MIN;
 use serde::{Deserialize, Deserializer};
 use std::path::Path;
+use std::time::Duration;
 
 /// The fingerprint that the Python SDK 1.4.13 demands of a host.
 pub const DEFAULT_FINGERPRINT: &str =
@@ -32,6 +34,10 @@ pub struct UserConfig {
 pub struct Serve {
     /// The schema fingerprint that `initialize` answers with.
     pub fingerprint: Option<String>,
+    /// After how many seconds a session is let go that nobody watches and in which
+    /// nothing is open; never when absent.
+    #[serde(default, deserialize_with = "seconds")]
+    pub idle_unload_seconds: Option<u64>,
     /// Whether a host can be reached by `placet pending` and `placet decide`; it can when absent.
     pub socket: Option<bool>,
 }
@@ -84,6 +90,12 @@ impl UserConfig {
         self.authority.stdio.as_deref().unwrap_or("allowAll")
     }
 
+    /// After which time an idle session is let go, if ever.
+    #[must_use]
+    pub fn idle_unload(&self) -> Option<Duration> {
+        self.serve.idle_unload_seconds.map(Duration::from_secs)
+    }
+
     /// The seal of who comes by the socket.
     #[must_use]
     pub fn socket_seal(&self) -> &str {
@@ -127,6 +139,15 @@ impl TryFrom<String> for ModeName {
         }
         Err(format!("`{name}` is no mode; use one of {}", MODES.join(", ")))
     }
+}
+
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let seconds = u64::deserialize(from)?;
+    if seconds >= IDLE_UNLOAD_SECONDS_MIN {
+        return Ok(Some(seconds));
+    }
+    let wrong = format!("it must be at least {IDLE_UNLOAD_SECONDS_MIN}; leave it out for never");
+    Err(serde::de::Error::custom(wrong))
 }
 
 fn mode<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {

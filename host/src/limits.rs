@@ -86,13 +86,28 @@ pub const LOG_WAL_KEPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub const FRAME_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// How many times one step may ask for more before it is given up.
-pub const STEP_ROUNDS_MAX: usize = 8;
+pub const STEP_ROUNDS_MAX: usize = 16;
+
+/// Actions of one turn of the exec agent.
+pub const TURN_ACTIONS_MAX: usize = 128;
+
+/// Longest time that a turn of the exec agent waits first.
+pub const TURN_PAUSE_MS_MAX: u64 = 60_000;
+
+/// Shortest time without watchers after which an idle session may be unloaded.
+pub const IDLE_UNLOAD_SECONDS_MIN: u64 = 1;
 
 /// Commands that may wait for one session.
 pub const SESSION_COMMANDS_QUEUED_MAX: usize = 256;
 
-/// Sessions that a list shows.
-pub const SESSIONS_LISTED_MAX: usize = 200;
+/// Records that one `redacted` record names; more are named in several.
+pub const REDACTED_RECORDS_MAX: usize = 10_000;
+
+/// Sessions that a page of a list shows at most.
+pub const SESSIONS_LISTED_MAX: u64 = 200;
+
+/// Sessions that a page of a list shows when nothing is said.
+pub const SESSIONS_LISTED_DEFAULT: u64 = 50;
 
 /// Bytes of a session id that a client may choose.
 pub const SESSION_ID_BYTES_MAX: usize = 128;

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A line of input is a verb, words (`flag` or `key=value`) and, behind ` : `, a
-//! text. Its answer is one line, in the words of `transcript`. Lines that only
+//! text; a `subject=` is a declared subject as JSON without blanks. Its answer is one line, in the words of `transcript`. Lines that only
 //! arrange something (`rule`, `path`, `mode-answers`, ...) have no answer.
 
 use crate::evaluator::{Evaluator, Served};
@@ -19,8 +19,8 @@ use crate::transcript::{Names, explanation};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use placet_policy::types::{
     Action, Answer, Caller, CommandId, Decide, Decision, EffectWord, EndStatus, ExecutionEnd,
-    Input, PathClass, Release, Reply, Requirement, Rule, SessionStart, SetMode, TurnStart,
-    TurnStop, Unjudged, Waiter,
+    Input, Message, PathClass, Release, Reply, Requirement, Rule, SessionLeave, SessionStart,
+    SetMode, TurnFinish, TurnStart, TurnStop, Unjudged, Waiter,
 };
 use std::fmt::Write as _;
 
@@ -194,6 +194,7 @@ impl<E: Evaluator> Script<E> {
                         line.text.to_owned()
                     },
                     if_busy: line.value("busy").map(str::to_owned),
+                    display_text: line.value("display").map(str::to_owned),
                 })
             }
             "stop" => Input::Stop(TurnStop {
@@ -232,8 +233,19 @@ impl<E: Evaluator> Script<E> {
                 fault: "the evaluator trapped".to_owned(),
             }),
             "ended" => Input::Ended(ended(line)?),
-            "finish" => Input::Finish(line.word(0)?.to_owned()),
+            "say" => Input::Say(Message {
+                turn_id: self.turn.clone(),
+                item_id: line.word(0)?.to_owned(),
+                revision: 1,
+                text: line.text.to_owned(),
+            }),
+            "finish" => Input::Finish(TurnFinish {
+                turn_id: line.word(0)?.to_owned(),
+                failure: (!line.text.is_empty()).then(|| line.text.to_owned()),
+            }),
             "shutdown" => Input::Shutdown,
+            "leave" => Input::Leave(SessionLeave { command, caller, stop: line.flag("stop") }),
+            "unload" => Input::Unload,
             other => bail!("{other} is no verb"),
         })
     }
@@ -242,11 +254,12 @@ impl<E: Evaluator> Script<E> {
         let item = line.word(0)?.to_owned();
         let mut action = match (line.value("tool"), line.value("kind")) {
             (Some(name), _) => tool(name, line.text),
-            (None, Some(kind)) => {
-                Action { declared_kind: Some(kind.to_owned()), ..shell(line.text) }
-            }
+            (None, Some(kind)) => Action { declared: Some(declared(kind)), ..shell(line.text) },
             (None, None) => shell(line.text),
         };
+        if let Some(subject) = line.value("subject") {
+            action.declared = Some(subject.to_owned());
+        }
         action.turn_id = line.value("turn").unwrap_or(&self.turn).to_owned();
         action.task_id = format!("task-{item}");
         action.call_id = format!("call-{item}");
@@ -273,8 +286,8 @@ impl<E: Evaluator> Script<E> {
                 action.tool_name = text("/action/tool").to_owned();
                 action.raw_args = text("/action/args").to_owned();
                 action.working_folder = text("/action/folder").to_owned();
-                let declared = text("/action/declaredKind");
-                action.declared_kind = (!declared.is_empty()).then(|| declared.to_owned());
+                let declared = text("/action/declared");
+                action.declared = (!declared.is_empty()).then(|| declared.to_owned());
                 return Ok(action);
             }
         }
@@ -292,7 +305,7 @@ pub fn shell(command: &str) -> Action {
         call_id: "call-i1".to_owned(),
         tool_name: "shell".to_owned(),
         raw_args: serde_json::json!({ "command": command }).to_string(),
-        declared_kind: None,
+        declared: None,
         asked_for: false,
         confined: None,
         working_folder: "/work".to_owned(),
@@ -300,14 +313,14 @@ pub fn shell(command: &str) -> Action {
     }
 }
 
+/// The declaration of a kind without members.
+pub fn declared(kind: &str) -> String {
+    serde_json::json!({ "kind": kind }).to_string()
+}
+
 /// A tool call with arguments as they are.
 pub fn tool(name: &str, args: &str) -> Action {
-    Action {
-        tool_name: name.to_owned(),
-        raw_args: args.to_owned(),
-        declared_kind: Some("tool".to_owned()),
-        ..shell("")
-    }
+    Action { tool_name: name.to_owned(), raw_args: args.to_owned(), ..shell("") }
 }
 
 /// A rule from `ID EFFECT KIND [WORDS]`; the words are an argv prefix or a tool's name.
@@ -336,7 +349,7 @@ fn rule(line: &Line<'_>) -> Result<Rule> {
         other => bail!("{other} is no effect"),
     };
     let kind = line.word(2)?.to_owned();
-    let names_tool = kind == "tool";
+    let names_tool = kind != "shell";
     Ok(Rule {
         id: line.word(0)?.to_owned(),
         effect,

@@ -70,6 +70,14 @@ impl Names {
                 text("/verdict/decision"),
                 text("/verdict/row")
             ),
+            "actionJudged" => format!(
+                "{} {} {}",
+                text("/shown/item"),
+                text("/verdict/decision"),
+                text("/verdict/row")
+            ),
+            "agentMessage" => text("/item"),
+            "sessionClosed" => text("/reason"),
             "approvalOpened" => {
                 let name = self.short(&text("/approval"));
                 match text("/predecessor").as_str() {

@@ -1,7 +1,7 @@
 //! The vectors in `tests/vectors/`, and how one becomes a session.
 
 use crate::evaluator::Evaluator;
-use crate::script::{Script, class, rule_of, shell, tool};
+use crate::script::{Script, class, declared, rule_of, shell, tool};
 use crate::session::Session;
 use anyhow::{Context as _, Result, ensure};
 use placet_policy::types::{Action, Reply};
@@ -85,7 +85,7 @@ impl Cell {
             Proposed::Shell { shell: command } => shell(command),
             Proposed::Tool { tool: name, args } => tool(name, args),
             Proposed::Unknown { unknown } => {
-                Action { declared_kind: Some(unknown.clone()), ..shell("") }
+                Action { declared: Some(declared(unknown)), ..shell("") }
             }
         };
         Action {

@@ -10,8 +10,10 @@ use crate::modes::Mode;
 use crate::types::{self, Header, Logged, PathClass, Refusal, TableRow, Waiter};
 use serde::{Deserialize, Serialize};
 
-/// The format number that this version writes.
-pub(crate) const FORMAT: u32 = 1;
+/// The format number that this version writes. Format 2 added subjects (files,
+/// networks, sockets, processes, declared ones), `actionJudged`, `agentMessage` and `redacted`;
+/// what format 1 holds is read as it is.
+pub(crate) const FORMAT: u32 = 2;
 
 /// A record's body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +52,11 @@ pub(crate) enum Body {
         command: String,
         seal: Option<Mode>,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display: Option<String>,
+        /// It replaces the running turn, so it goes before those that wait.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        front: bool,
     },
     TurnStarted {
         turn: String,
@@ -60,6 +67,14 @@ pub(crate) enum Body {
         item: String,
         turn: String,
         command: String,
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display: Option<String>,
+    },
+    AgentMessage {
+        item: String,
+        turn: String,
+        revision: u32,
         text: String,
     },
     TurnStopRequested {
@@ -80,7 +95,18 @@ pub(crate) enum Body {
         verdict: Verdict,
         /// The approval that the action waits for, or the one that settled it at once.
         approval: Option<String>,
+        /// Whether it waits: for its approval, or without one for its turn to be asked about.
         held: bool,
+    },
+    /// An action that had waited for its turn is judged again, with facts taken anew.
+    ActionJudged {
+        facts: Facts,
+        verdict: Verdict,
+        approval: Option<String>,
+        held: bool,
+        /// The item as clients see it from now on.
+        shown: Item,
+        turn: String,
     },
     ApprovalOpened {
         approval: String,
@@ -133,6 +159,11 @@ pub(crate) enum Body {
         /// A word of ours for why: `ran`, `denied`, `interrupted`, `notStarted`, `outcomeUnknown`, ...
         cause: String,
     },
+    /// The bodies of these records are erased, from this record on.
+    Redacted {
+        sequences: Vec<u64>,
+        client: String,
+    },
 }
 
 /// Who asked a turn to stop.
@@ -141,6 +172,7 @@ pub(crate) enum Body {
 pub(crate) enum StopBy {
     Client,
     Shutdown,
+    Leave,
 }
 
 /// How a turn ended.
@@ -180,7 +212,12 @@ pub(crate) struct Action {
     pub(crate) call: String,
     pub(crate) tool: String,
     pub(crate) args: String,
+    /// Format 1 knew the declared kind only.
+    #[serde(default, skip_serializing)]
     pub(crate) declared_kind: Option<String>,
+    /// The declared subject, JSON as it came.
+    #[serde(default)]
+    pub(crate) declared: Option<String>,
     pub(crate) asked_for: bool,
     pub(crate) confined: Option<String>,
     pub(crate) folder: String,
@@ -264,14 +301,57 @@ pub(crate) enum Subject {
         workspace: Option<String>,
         stages: Vec<Stage>,
     },
+    FileAccess {
+        tool: String,
+        /// As clients are shown it: relative inside the workspace, else absolute.
+        path: String,
+        /// The canonical path; empty where the host could not tell.
+        canonical: String,
+        /// `read` or `write`.
+        access: String,
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        origin: Option<Origin>,
+    },
+    Network {
+        tool: String,
+        host: String,
+        /// None: every port.
+        port: Option<u16>,
+        protocol: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        origin: Option<Origin>,
+    },
+    UnixSocket {
+        tool: String,
+        /// The canonical path; as it was named where the host could not tell.
+        path: String,
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        origin: Option<Origin>,
+    },
+    Process {
+        tool: String,
+        target: String,
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        origin: Option<Origin>,
+    },
     Tool {
         tool: String,
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        origin: Option<Origin>,
     },
     /// A kind that this evaluator does not know, by the word that the agent used.
     Unknown {
         word: String,
         tool: String,
     },
+}
+
+/// What triggered an action, as the agent says: shown, and never matched on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) enum Origin {
+    ShellCommand { command: String },
+    Url { url: String },
 }
 
 /// One stage of a shell subject.
@@ -341,14 +421,17 @@ impl Body {
             Body::TurnQueued { .. } => "turnQueued",
             Body::TurnStarted { .. } => "turnStarted",
             Body::UserMessage { .. } => "userMessage",
+            Body::AgentMessage { .. } => "agentMessage",
             Body::TurnStopRequested { .. } => "turnStopRequested",
             Body::TurnCompleted { .. } => "turnCompleted",
             Body::ActionProposed { .. } => "actionProposed",
+            Body::ActionJudged { .. } => "actionJudged",
             Body::ApprovalOpened { .. } => "approvalOpened",
             Body::StageDecided { .. } => "stageDecided",
             Body::ApprovalResolved { .. } => "approvalResolved",
             Body::ExecutionStarted { .. } => "executionStarted",
             Body::ItemEnded { .. } => "itemEnded",
+            Body::Redacted { .. } => "redacted",
         }
     }
 
@@ -362,7 +445,7 @@ impl Body {
 /// Reads a record's body; a body that was erased or cannot be read is a refusal that says so.
 pub(crate) fn decode(record: &Logged) -> Result<Body, Refusal> {
     let Header { sequence, format, kind, .. } = &record.header;
-    if *format != FORMAT {
+    if !(1..=FORMAT).contains(format) {
         return Err(Refusal::Unreadable(format!(
             "record {sequence} ({kind}) has format {format}; this version reads formats up to {FORMAT}"
         )));
@@ -419,7 +502,8 @@ impl From<&types::Action> for Action {
             call: action.call_id.clone(),
             tool: action.tool_name.clone(),
             args: action.raw_args.clone(),
-            declared_kind: action.declared_kind.clone(),
+            declared_kind: None,
+            declared: action.declared.clone(),
             asked_for: action.asked_for,
             confined: action.confined.clone(),
             folder: action.working_folder.clone(),
@@ -438,7 +522,10 @@ impl From<&Action> for types::Action {
             call_id: action.call.clone(),
             tool_name: action.tool.clone(),
             raw_args: action.args.clone(),
-            declared_kind: action.declared_kind.clone(),
+            declared: action.declared.clone().or_else(|| {
+                let kind = action.declared_kind.as_ref()?;
+                Some(serde_json::json!({ "kind": kind }).to_string())
+            }),
             asked_for: action.asked_for,
             confined: action.confined.clone(),
             working_folder: action.folder.clone(),

@@ -56,7 +56,28 @@ pub(crate) fn overview(session: &str, path: &str, state: &State, loaded: bool) -
             }
             value.to_string()
         }),
+        snapshot: snapshot(state).to_string(),
+        idle: state.is_idle(),
     }
+}
+
+/// The state of the wire's snapshot, without its items: they are the host's to collect.
+fn snapshot(state: &State) -> Value {
+    json!({
+        "activeTurn": state.turn.as_ref().map(|turn| json!({
+            "turnId": turn.id, "commandId": turn.command,
+        })),
+        "queuedTurns": state.queued.iter().map(|queued| json!({
+            "turnId": queued.id, "commandId": queued.command,
+        })).collect::<Vec<_>>(),
+        "pendingApprovals": state.approvals.iter().map(|open| json!({
+            "approvalId": open.id, "itemId": open.item, "viewCursor": open.sequence.to_string(),
+        })).collect::<Vec<_>>(),
+        "pendingUserInputs": [], "approvalMode": mode_state(state), "effectiveModel": null,
+        "goal": null, "todoList": null, "branch": null, "name": null,
+        "tokenUsage": {"promptTokens": 0, "outputTokens": 0, "totalTokens": 0},
+        "turnCount": state.turn_count,
+    })
 }
 
 /// The wire's `EffectiveApprovalModeState`.
@@ -124,7 +145,7 @@ pub(crate) fn subject_now(subject: &Subject, now: &[Resolution]) -> Subject {
 pub(crate) fn evidence(subject: &Subject, now: &[Resolution]) -> Vec<Stage> {
     match subject {
         Subject::Shell { stages, .. } => stages_now(stages, now),
-        Subject::Tool { .. } | Subject::Unknown { .. } => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

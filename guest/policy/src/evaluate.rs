@@ -187,10 +187,8 @@ fn ruled<'a>(
             rules::for_stage(&context.rules, effect, stage, &reading.bare)
                 .map(|rule| (rule, format!("`{}`", short(&stage.argv.join(" ")))))
         }),
-        Subject::Tool { tool } => rules::for_tool(&context.rules, effect, tool)
-            .map(|rule| (rule, format!("the tool `{tool}`"))),
-        Subject::Unknown { word, .. } => rules::for_unknown(&context.rules, effect, word)
-            .map(|rule| (rule, format!("the kind `{word}`"))),
+        subject => rules::for_kind(&context.rules, effect, kind(subject), tool(subject))
+            .map(|rule| (rule, what(subject))),
     }
 }
 
@@ -219,10 +217,12 @@ fn protected(action: &Action, reading: &Reading, facts: &Facts) -> Option<String
 }
 
 fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading) -> Vec<Coverage> {
-    let granted = grants::grant(&reading.subject, action).and_then(|wanted| {
-        let same = |held: &&crate::state::Grant| held.kind == wanted.kind && held.key == wanted.key;
-        state.grants.iter().find(same).map(|held| Coverage::Grant(held.approval.clone()))
-    });
+    let wanted = grants::covering(&reading.subject, action);
+    let covers = |held: &&crate::state::Grant| {
+        wanted.iter().any(|wanted| held.kind == wanted.kind && held.key == wanted.key)
+    };
+    let granted =
+        state.grants.iter().find(covers).map(|held| Coverage::Grant(held.approval.clone()));
     match &reading.subject {
         // A command without stages has nothing that a rule or the table could
         // cover; the grant of exactly these bytes still does.
@@ -235,12 +235,13 @@ fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading
                 None => stage_coverage(context, stage, reading),
             })
             .collect(),
-        Subject::Tool { tool } => {
-            let ruled = rules::for_tool(&context.rules, EffectWord::Allow, tool)
+        Subject::Unknown { .. } => vec![Coverage::Unmatched],
+        subject => {
+            let allow = EffectWord::Allow;
+            let ruled = rules::for_kind(&context.rules, allow, kind(subject), tool(subject))
                 .map(|rule| Coverage::Rule(rule.id.clone()));
             vec![granted.or(ruled).unwrap_or(Coverage::Unmatched)]
         }
-        Subject::Unknown { .. } => vec![Coverage::Unmatched],
     }
 }
 
@@ -330,8 +331,34 @@ fn by_mode(
 fn unmatched(reading: &Reading) -> String {
     match &reading.subject {
         Subject::Shell { command, .. } => format!("`{}` is not covered", short(command)),
-        Subject::Tool { tool } => format!("the tool `{tool}` is not covered"),
         Subject::Unknown { word, .. } => format!("the kind `{word}` is not known"),
+        subject => format!("{} is not covered", what(subject)),
+    }
+}
+
+/// An action of a kind without stages, as a reason names it.
+fn what(subject: &Subject) -> String {
+    match subject {
+        Subject::Shell { command, .. } => format!("`{}`", short(command)),
+        Subject::FileAccess { path, access, .. } => format!("to {access} `{}`", short(path)),
+        Subject::Network { host, .. } => format!("the host `{}`", short(host)),
+        Subject::UnixSocket { path, .. } => format!("the socket `{}`", short(path)),
+        Subject::Process { target, .. } => format!("to control `{}`", short(target)),
+        Subject::Tool { tool, .. } => format!("the tool `{}`", short(tool)),
+        Subject::Unknown { word, .. } => format!("the kind `{}`", short(word)),
+    }
+}
+
+/// The tool that an action of a kind without stages is a call of.
+fn tool(subject: &Subject) -> &str {
+    match subject {
+        Subject::Shell { .. } => "shell",
+        Subject::FileAccess { tool, .. }
+        | Subject::Network { tool, .. }
+        | Subject::UnixSocket { tool, .. }
+        | Subject::Process { tool, .. }
+        | Subject::Tool { tool, .. }
+        | Subject::Unknown { tool, .. } => tool,
     }
 }
 
@@ -356,6 +383,10 @@ fn unmatched_stage(reading: &Reading, coverage: &[Coverage]) -> String {
 pub(crate) fn kind(subject: &Subject) -> &str {
     match subject {
         Subject::Shell { .. } => "shell",
+        Subject::FileAccess { .. } => "fileAccess",
+        Subject::Network { .. } => "network",
+        Subject::UnixSocket { .. } => "unixSocket",
+        Subject::Process { .. } => "process",
         Subject::Tool { .. } => "tool",
         Subject::Unknown { word, .. } => word,
     }

@@ -5,6 +5,7 @@
 //! proposed, and a host that folds the log arrives at the very same state.
 
 use crate::codec::{self, Body, Request, Resolution, StopBy, Subject, Terminal};
+use crate::erase;
 use crate::evaluate::facts_digest;
 use crate::modes::Mode;
 use crate::state::{Approval, FORMAT, Grant, Item, LastTurn, Phase, Queued, Source, State, Turn};
@@ -14,6 +15,9 @@ use crate::types::{Logged, Refusal};
 pub(crate) fn apply(state: Option<State>, record: &Logged) -> Result<State, Refusal> {
     let sequence = record.header.sequence;
     let time = record.header.time_ms;
+    if record.body.is_none() {
+        return erase::passed(state, record);
+    }
     let body = codec::decode(record)?;
     let Some(mut state) = state else {
         return start(sequence, time, body);
@@ -30,7 +34,7 @@ pub(crate) fn apply(state: Option<State>, record: &Logged) -> Result<State, Refu
     Ok(state)
 }
 
-fn unreadable(sequence: u64, why: &str) -> Refusal {
+pub(crate) fn unreadable(sequence: u64, why: &str) -> Refusal {
     Refusal::Unreadable(format!("record {sequence} does not fit the records before it: {why}"))
 }
 
@@ -82,22 +86,24 @@ fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
                 turn.finished = true;
             }
         }
-        Body::SessionClosed { .. } | Body::CommandNoted { .. } => {}
+        Body::SessionClosed { .. } | Body::CommandNoted { .. } | Body::Redacted { .. } => {}
         Body::ModeChanged { mode, command, .. } => {
             state.mode = mode;
             state.source = Source::ApprovalReconfigure;
             state.selected_by = Some(command);
         }
-        Body::TurnQueued { turn, command, seal, text: _ } => {
-            state.queued.push(Queued { id: turn, command, seal, sequence });
+        Body::TurnQueued { turn, command, seal, front, .. } => {
+            let place = if front { 0 } else { state.queued.len() };
+            state.queued.insert(place, Queued { id: turn, command, seal, sequence });
         }
         Body::TurnStarted { turn, command, seal } => {
             turn_started(state, time, turn, command, seal)?
         }
-        Body::UserMessage { .. } => {}
+        Body::UserMessage { .. } | Body::AgentMessage { .. } => {}
         Body::TurnStopRequested { turn, by } => match &mut state.turn {
             Some(running) if running.id == turn => {
-                running.leaving |= by == StopBy::Shutdown;
+                running.leaving |= by != StopBy::Client;
+                running.left |= by == StopBy::Leave;
                 running.stopping = true;
                 running.finished = true;
             }
@@ -108,6 +114,17 @@ fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
         }
         Body::ActionProposed { action, facts, last, approval, held, .. } => {
             proposed(state, place, action, facts, last, approval, held)?;
+        }
+        Body::ActionJudged { facts, approval, held, shown, .. } => {
+            let item = find_item(state, &shown.item)?;
+            if item.phase != Phase::Deferred {
+                return Err(format!("the item {} does not wait for its turn", item.id));
+            }
+            item.phase = if held { Phase::Proposed } else { Phase::Decided };
+            item.facts = facts_digest(&facts);
+            item.approval = approval;
+            item.held = held;
+            item.revision = shown.revision;
         }
         Body::ApprovalOpened { approval, request, renewed, .. } => {
             opened(state, place, approval, request, renewed.map(|renewed| renewed.facts))?;
@@ -164,6 +181,7 @@ fn turn_started(
         finished: false,
         stopping: false,
         leaving: false,
+        left: false,
     });
     Ok(())
 }
@@ -211,10 +229,15 @@ fn proposed(
         sequence: place.sequence,
         bytes: place.bytes,
         facts: facts_digest(&facts),
+        // What runs without a person is decided by this record; what does not ends or
+        // waits by the next, unless it waits for its turn.
+        phase: match (held, &approval) {
+            (true, Some(_)) => Phase::Proposed,
+            (true, None) => Phase::Deferred,
+            (false, _) => Phase::Decided,
+        },
         approval,
         held,
-        // What runs without a person is decided by this record; what does not ends or waits by the next.
-        phase: if held { Phase::Proposed } else { Phase::Decided },
     });
     Ok(())
 }
@@ -240,12 +263,12 @@ fn opened(
     }
     let evidence = match &request.subject {
         Subject::Shell { stages, .. } => serde_json::to_vec(stages).map_or(0, |json| json.len()),
-        Subject::Tool { .. } | Subject::Unknown { .. } => 0,
+        _ => 0,
     };
     let bytes = place.bytes.saturating_add(u64::try_from(evidence).unwrap_or(u64::MAX));
     let stages = match request.subject {
         Subject::Shell { stages, .. } => stages.into_iter().map(|stage| stage.resolution).collect(),
-        Subject::Tool { .. } | Subject::Unknown { .. } => Vec::new(),
+        _ => Vec::new(),
     };
     state.approvals.push(Approval {
         id,

@@ -6,6 +6,9 @@ use uuid::Uuid;
 /// The name under which a successor's id is derived from its predecessor's.
 const SUCCESSOR: &[u8] = b"placet/successor";
 
+/// The same for the approval of an item that had waited.
+const JUDGED: &[u8] = b"placet/judged";
+
 /// The `n`th fresh id of a step: a UUIDv7 of the step's time, its random part hashed from the entropy.
 pub(crate) fn fresh(now_ms: u64, entropy: &[u8], n: u32) -> String {
     let hash = Sha256::new().chain_update(entropy).chain_update(n.to_be_bytes()).finalize();
@@ -27,6 +30,13 @@ pub(crate) fn fresh(now_ms: u64, entropy: &[u8], n: u32) -> String {
 /// and done again opens the same successor and not a second one.
 pub(crate) fn successor(approval: &str) -> String {
     derived(approval, SUCCESSOR)
+}
+
+/// The id of the approval of an item that had waited for its turn to be asked about.
+///
+/// A function of the item only, as a successor's is of its predecessor.
+pub(crate) fn judged(item: &str) -> String {
+    derived(item, JUDGED)
 }
 
 /// The id of a record, as clients see it in a `sourceRange`.

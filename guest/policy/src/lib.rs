@@ -26,6 +26,7 @@ pub mod shell;
 mod canonical;
 mod codec;
 mod describe;
+mod erase;
 mod evaluate;
 mod fold;
 mod grants;
@@ -50,7 +51,7 @@ pub mod types {
 use types::*;
 
 /// Raised with every change of verdicts; stands in every record's header.
-pub const LOGIC: u32 = 1;
+pub const LOGIC: u32 = 2;
 
 /// Asks the mode component that serves a summary's mode name. An error is a fault and denies.
 pub type AskMode<'a> = &'a mut dyn FnMut(&Summary) -> Result<Answer, String>;
@@ -84,6 +85,7 @@ pub fn recover(
 
 /// Folds records into a state, from the beginning where `state` is none.
 pub fn fold(state: Option<&[u8]>, records: &[Logged]) -> Result<Vec<u8>, Refusal> {
+    erase::recorded(records)?;
     let mut current = match state {
         Some(bytes) => Some(state::State::decode(bytes)?),
         None => None,
@@ -125,8 +127,14 @@ pub fn explain(
     ask: AskMode<'_>,
 ) -> Result<Explanation, Refusal> {
     let state = state::State::decode(state)?;
-    let subject = subject::subject(&proposal.action);
+    let workspace = state.workspace.as_deref();
+    let subject = subject::placed(&proposal.action, &proposal.facts, workspace);
     let verdict =
         evaluate::evaluate(&state, context, &proposal.action, &subject, &proposal.facts, ask);
     Ok(verdict.explain(&subject))
+}
+
+/// Which of the wanted bodies can be erased, and what must go together with them.
+pub fn erasable(records: &[Logged], wanted: &[u64]) -> Result<Erasure, Refusal> {
+    erase::erasable(records, wanted)
 }

@@ -58,7 +58,24 @@ fn preview(subject: &Subject, folder: &str) -> Option<String> {
             let open = stages.iter().filter(|stage| stage.resolution == Resolution::Unresolved);
             (open.count() <= 1).then(|| format!("exactly `{command}` in {folder}"))
         }
-        Subject::Tool { tool } => Some(format!("tool `{tool}` with exactly these arguments")),
-        Subject::Unknown { .. } => None,
+        Subject::FileAccess { canonical, .. } if canonical.is_empty() => None,
+        Subject::FileAccess { canonical, access, .. } => Some(format!("{access} {canonical}")),
+        Subject::Network { host, port, protocol, .. } => Some(network(host, *port, protocol)),
+        Subject::Process { tool, target, .. } => Some(format!("control `{target}` with `{tool}`")),
+        Subject::Tool { tool, .. } => Some(format!("tool `{tool}` with exactly these arguments")),
+        Subject::UnixSocket { .. } | Subject::Unknown { .. } => None,
+    }
+}
+
+/// A destination with everything that it covers: a port that is not named is every port.
+fn network(host: &str, port: Option<u16>, protocol: &Option<String>) -> String {
+    let place = match port {
+        Some(port) if host.contains(':') => format!("[{host}]:{port}"),
+        Some(port) => format!("{host}:{port}"),
+        None => format!("{host}, every port"),
+    };
+    match protocol {
+        Some(protocol) => format!("{place} ({protocol})"),
+        None => format!("{place} (no protocol named)"),
     }
 }

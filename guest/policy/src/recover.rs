@@ -12,10 +12,10 @@ use crate::evaluate;
 use crate::ids;
 use crate::modes::Mode;
 use crate::state::{Approval, Item, Phase};
-use crate::step::{self, Draft, Stop, misuse};
+use crate::step::{self, Draft, Needs, Stop, misuse};
 use crate::subject;
 use crate::types::{
-    Action, Answer, Context, Decision, Effect, Mark, Need, Recovery, Reply, Summary, Supply,
+    Action, Answer, Context, Decision, Effect, Mark, Recovery, Reply, Summary, Supply, Waiter,
 };
 
 pub(crate) fn recover<'a>(
@@ -40,6 +40,11 @@ pub(crate) fn recover<'a>(
     for item in draft.state()?.items.clone() {
         match item.phase {
             Phase::Waiting => reopen(&mut draft, &item)?,
+            Phase::Deferred if draft.action(item.sequence)?.waiter == Waiter::Agent => {
+                agent_gone(&mut draft, &item.id)?;
+            }
+            // It was not asked about yet, and goes on waiting for its turn.
+            Phase::Deferred => {}
             Phase::Proposed | Phase::Decided => {
                 let why = "its host stopped before it started; propose it again";
                 let kind = Some("notStarted");
@@ -61,6 +66,7 @@ pub(crate) fn recover<'a>(
             }
         }
     }
+    step::promote(&mut draft, false)?;
     close_orphaned_turn(&mut draft, lost)?;
     step::begin_next_turn(&mut draft)?;
     draft.done()
@@ -71,18 +77,15 @@ pub(crate) fn recover<'a>(
 fn gather(draft: &Draft<'_>) -> Result<(), Stop> {
     step::gather(draft)?;
     let state = draft.state()?;
-    let mut needs: Vec<Need> = Vec::new();
+    let mut needs = Needs::default();
     for item in state.items.iter().filter(|item| item.phase == Phase::Waiting) {
         let open = state.approvals.iter().find(|open| open.item == item.id);
         if open.is_some_and(|open| open.agent_waits) {
             continue;
         }
-        match draft.facts(&draft.action(item.sequence)?) {
-            Err(Stop::Needs(more)) => needs.extend(more),
-            found => drop(found?),
-        }
+        needs.of(draft.facts(&draft.action(item.sequence)?))?;
     }
-    if needs.is_empty() { Ok(()) } else { Err(Stop::Needs(needs)) }
+    needs.ask()
 }
 
 fn reopen(draft: &mut Draft<'_>, item: &Item) -> Result<(), Stop> {
@@ -90,14 +93,13 @@ fn reopen(draft: &mut Draft<'_>, item: &Item) -> Result<(), Stop> {
     let open = open.ok_or_else(|| misuse(format!("the item {} waits for nothing", item.id)))?;
     if open.agent_waits {
         step::resolve(draft, &open, "abort", ResolvedBy::User, "agentGone", None)?;
-        let why = "the agent that asked is gone; it may ask again";
-        let kind = Some("agentGone");
-        return step::ended_item(draft, &item.id, "cancelled", "agentGone", kind, Some(why));
+        return agent_gone(draft, &item.id);
     }
     let action = draft.action(item.sequence)?;
     let facts = draft.facts(&action)?;
     step::resolve(draft, &open, "abort", ResolvedBy::User, "hostRestarted", None)?;
-    let reading = subject::subject(&action);
+    let workspace = draft.state()?.workspace.clone();
+    let reading = subject::placed(&action, facts, workspace.as_deref());
     let verdict = evaluate::without_mode(draft.state()?, draft.context, &action, &reading, facts);
     let approval = ids::successor(&open.id);
     let request = step::request(draft.state()?, &action, reading, &verdict);
@@ -113,6 +115,11 @@ fn reopen(draft: &mut Draft<'_>, item: &Item) -> Result<(), Stop> {
     let successor = draft.state()?.approval(&approval).cloned();
     let successor = successor.ok_or_else(|| misuse("the successor is gone"))?;
     settle(draft, &successor, &action, verdict.decision, &verdict.reason)
+}
+
+fn agent_gone(draft: &mut Draft<'_>, item: &str) -> Result<(), Stop> {
+    let why = "the agent that asked is gone; it may ask again";
+    step::ended_item(draft, item, "cancelled", "agentGone", Some("agentGone"), Some(why))
 }
 
 /// Settles a successor by today's policy, or asks.

@@ -3,6 +3,7 @@
 use crate::codec::{
     self, Amendment, Body, Item, Request, Resolution, ResolvedBy, Stage, Subject, Terminal,
 };
+use crate::erase;
 use crate::ids;
 use crate::menu::Choice;
 use crate::time::rfc3339;
@@ -12,6 +13,9 @@ use serde_json::{Map, Value, json};
 /// The view event of a record, if it has one.
 pub(crate) fn render(session: &str, record: &Logged) -> Result<Option<Event>, Refusal> {
     if !record.header.marks.contains(&Mark::View) {
+        return Ok(None);
+    }
+    if record.body.is_none() && erase::can_be(record) {
         return Ok(None);
     }
     let place =
@@ -42,7 +46,8 @@ impl Place<'_> {
             | Body::SessionClosed { .. }
             | Body::CommandNoted { .. }
             | Body::TurnQueued { .. }
-            | Body::TurnStopRequested { .. } => return None,
+            | Body::TurnStopRequested { .. }
+            | Body::Redacted { .. } => return None,
             Body::ModeChanged { mode, command, client } => (
                 "session/approvalModeChanged",
                 json!({
@@ -56,15 +61,15 @@ impl Place<'_> {
                     "turnId": turn, "commandId": command, "sourceRange": self.source("run", turn),
                 }),
             ),
-            Body::UserMessage { item, turn, command, text } => (
+            Body::UserMessage { item, turn, command, text, display } => (
                 "item/completed",
                 json!({
                     "sourceRange": self.source("run", turn),
-                    "item": {
+                    "item": compact(json!({
                         "itemId": item, "kind": "userMessage", "turnId": turn, "revision": 1,
                         "status": "completed", "recordedAt": self.time, "text": text,
-                        "commandId": command,
-                    },
+                        "displayText": display, "commandId": command,
+                    })),
                 }),
             ),
             Body::TurnCompleted { turn, terminal, reason, error, duration_ms } => (
@@ -76,6 +81,24 @@ impl Place<'_> {
                         "kind": error.kind, "message": error.message, "retryable": error.retryable,
                     })),
                 })),
+            ),
+            Body::AgentMessage { item, turn, revision, text } => (
+                "item/completed",
+                json!({
+                    "sourceRange": self.source("run", turn),
+                    "item": {
+                        "itemId": item, "kind": "agentMessage", "turnId": turn,
+                        "revision": revision, "status": "completed", "recordedAt": self.time,
+                        "text": text,
+                    },
+                }),
+            ),
+            Body::ActionJudged { turn, shown, held, .. } => (
+                "item/updated",
+                json!({
+                    "sourceRange": self.source("session", self.session),
+                    "item": self.item(turn, shown, *held),
+                }),
             ),
             Body::ActionProposed { action, approval, held, .. } => (
                 "item/started",
@@ -256,14 +279,31 @@ fn subject(approval: &str, subject: &Subject) -> Value {
                 Value::Object(row)
             }).collect::<Vec<_>>(),
         })),
-        Subject::Tool { tool } => json!({"kind": "tool", "toolName": tool}),
+        Subject::FileAccess { tool, path, access, origin, .. } => compact(json!({
+            "kind": "fileAccess", "toolName": tool, "path": path, "access": access,
+            "origin": origin,
+        })),
+        Subject::Network { tool, host, port, protocol, origin } => compact(json!({
+            "kind": "network", "toolName": tool, "host": host, "port": port,
+            "protocol": protocol, "origin": origin,
+        })),
+        Subject::UnixSocket { tool, path, origin } => compact(json!({
+            "kind": "unixSocket", "toolName": tool, "path": path, "origin": origin,
+        })),
+        Subject::Process { tool, target, origin } => compact(json!({
+            "kind": "process", "toolName": tool, "access": "control", "target": target,
+            "origin": origin,
+        })),
+        Subject::Tool { tool, origin } => {
+            compact(json!({"kind": "tool", "toolName": tool, "origin": origin}))
+        }
         Subject::Unknown { word, tool } => json!({"kind": shown_kind(word), "toolName": tool}),
     }
 }
 
 /// The word that clients are shown for a kind which this evaluator does not
 /// know. A word that the wire gives members of its own must not stand there
-/// without them: clients would take it for a broken subject.
+/// without them (it was declared wrongly): clients would take it for a broken subject.
 fn shown_kind(word: &str) -> String {
     const WIRE: [&str; 6] = ["shell", "fileAccess", "network", "unixSocket", "process", "tool"];
     if WIRE.contains(&word) { format!("unrecognized:{word}") } else { word.to_owned() }

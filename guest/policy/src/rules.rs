@@ -59,25 +59,19 @@ fn contains(words: &[String], prefix: &[String]) -> bool {
     next.is_none()
 }
 
-/// The first rule of an effect that matches a tool call.
-pub(crate) fn for_tool<'a>(rules: &'a [Rule], effect: EffectWord, tool: &str) -> Option<&'a Rule> {
-    rules.iter().find(|rule| {
-        rule.effect == effect
-            && rule.kind == "tool"
-            && rule.tool_name.as_ref().is_none_or(|name| name == tool)
-    })
-}
-
-/// The first deny or ask rule that names a kind which the evaluator does not know.
-///
-/// An allow rule never covers such a kind.
-pub(crate) fn for_unknown<'a>(
+/// The first rule of an effect that matches an action of a kind without stages: one
+/// for the whole kind, or for this tool. An allow rule never covers a kind that the
+/// evaluator does not know; deny and ask rules may name any.
+pub(crate) fn for_kind<'a>(
     rules: &'a [Rule],
     effect: EffectWord,
     kind: &str,
+    tool: &str,
 ) -> Option<&'a Rule> {
-    if effect == EffectWord::Allow {
-        return None;
-    }
-    rules.iter().find(|rule| rule.effect == effect && rule.kind == kind)
+    rules.iter().find(|rule| {
+        rule.effect == effect
+            && rule.kind == kind
+            && (effect != EffectWord::Allow || rule.argv_prefix.is_empty())
+            && rule.tool_name.as_ref().is_none_or(|name| name == tool)
+    })
 }

@@ -62,6 +62,9 @@ pub(crate) struct Turn {
     pub(crate) stopping: bool,
     /// It stops because its host leaves: nothing new begins here.
     pub(crate) leaving: bool,
+    /// Its host leaves because a client said so, not because the host stops.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) left: bool,
 }
 
 /// A turn that waits for the running one.
@@ -98,6 +101,8 @@ pub(crate) struct Item {
 pub(crate) enum Phase {
     /// Proposed; its verdict follows in the same batch.
     Proposed,
+    /// So many are asked about that it waits, unopened, to be judged again.
+    Deferred,
     /// A person is asked.
     Waiting,
     /// Allowed, not yet started.
@@ -185,6 +190,24 @@ impl State {
 
     pub(crate) fn approval(&self, id: &str) -> Option<&Approval> {
         self.approvals.iter().find(|approval| approval.id == id)
+    }
+
+    /// The items that wait for their turn to be asked about, in order.
+    pub(crate) fn deferred(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().filter(|item| item.phase == Phase::Deferred)
+    }
+
+    /// Whether one more approval may be open.
+    pub(crate) fn has_room(&self) -> bool {
+        u64::try_from(self.approvals.len()).unwrap_or(u64::MAX) < limits::OPEN_APPROVALS_MAX
+    }
+
+    /// Whether nothing runs, waits or is asked, so that a host may let the session go.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.turn.is_none()
+            && self.queued.is_empty()
+            && self.items.is_empty()
+            && self.approvals.is_empty()
     }
 
     pub(crate) fn item(&self, id: &str) -> Option<&Item> {

@@ -1,10 +1,12 @@
 //! From an action as an agent proposed it to what is being approved.
 
+mod declared;
+
 use crate::codec::{Resolution, Stage, Subject};
 use crate::limits;
 use crate::safe;
 use crate::shell;
-use crate::types::{Action, PathQuery};
+use crate::types::{Action, Facts, PathQuery};
 
 /// An action, read.
 pub(crate) struct Reading {
@@ -16,18 +18,80 @@ pub(crate) struct Reading {
 }
 
 /// Reads an action. What its profile does not explain is of unknown kind.
+///
+/// The exec agent's own tools are read from their arguments, which are what it will
+/// run. A subject that it declared is taken at its word, and is never run by it.
 pub(crate) fn subject(action: &Action) -> Reading {
     if action.profile != "exec" {
-        return unknown(action.declared_kind.as_deref().unwrap_or(&action.profile), action);
+        let declared = action.declared.as_deref().and_then(|text| member(text, "kind"));
+        return unknown(declared.as_deref().unwrap_or(&action.profile), action);
     }
-    match action.declared_kind.as_deref() {
-        None | Some("shell") if action.tool_name == "shell" => match command(&action.raw_args) {
+    if let Some(text) = &action.declared {
+        return match declared::subject(text, &action.tool_name) {
+            declared::Declared::Command(command) => shell_subject(&command),
+            declared::Declared::Subject(subject) => without_stages(subject),
+        };
+    }
+    match action.tool_name.as_str() {
+        "shell" => match member(&action.raw_args, "command") {
             Some(command) => shell_subject(&command),
             None => unknown("shell", action),
         },
-        Some("tool") => without_stages(Subject::Tool { tool: action.tool_name.clone() }),
-        None => unknown(&action.tool_name, action),
-        Some(word) => unknown(word, action),
+        "read_file" => file(action, "read"),
+        "write_file" => file(action, "write"),
+        tool => without_stages(Subject::Tool { tool: tool.to_owned(), origin: None }),
+    }
+}
+
+/// Reads an action with what the host found for it: paths are the canonical ones.
+pub(crate) fn placed(action: &Action, facts: &Facts, workspace: Option<&str>) -> Reading {
+    let mut reading = subject(action);
+    let Some(query) = named_path(&reading.subject, &action.working_folder) else {
+        return reading;
+    };
+    let found = facts.paths.iter().find(|fact| fact.query == query);
+    let found = found.map(|fact| fact.canonical.clone()).filter(|path| !path.is_empty());
+    match (&mut reading.subject, found) {
+        (Subject::FileAccess { path, canonical, .. }, Some(found)) => {
+            *path = relative(&found, workspace).unwrap_or_else(|| found.clone());
+            *canonical = found;
+        }
+        (Subject::UnixSocket { path, .. }, Some(found)) => *path = found,
+        _ => {}
+    }
+    reading
+}
+
+/// The part of a path below a folder.
+fn relative(path: &str, folder: Option<&str>) -> Option<String> {
+    let rest = path.strip_prefix(folder?)?;
+    match rest.strip_prefix('/') {
+        Some(inside) if !inside.is_empty() => Some(inside.to_owned()),
+        _ => rest.is_empty().then(|| ".".to_owned()),
+    }
+}
+
+/// The path that a subject itself is about.
+fn named_path(subject: &Subject, folder: &str) -> Option<PathQuery> {
+    let (text, write) = match subject {
+        Subject::FileAccess { path, access, .. } => (path, access != "read"),
+        // Whoever connects can write.
+        Subject::UnixSocket { path, .. } => (path, true),
+        _ => return None,
+    };
+    Some(PathQuery { text: text.clone(), base: folder.to_owned(), write })
+}
+
+fn file(action: &Action, access: &str) -> Reading {
+    match member(&action.raw_args, "path") {
+        Some(path) if declared::is_path(&path) => without_stages(Subject::FileAccess {
+            tool: action.tool_name.clone(),
+            path,
+            canonical: String::new(),
+            access: access.to_owned(),
+            origin: None,
+        }),
+        _ => unknown("fileAccess", action),
     }
 }
 
@@ -59,14 +123,14 @@ fn without_stages(subject: Subject) -> Reading {
     Reading { subject, stages: Vec::new(), bare: shell::BareWords::default() }
 }
 
-/// The command in `{"command": "..."}`; none when the arguments have no such member
-/// or are too large to look into.
-fn command(args: &str) -> Option<String> {
+/// A text member of the arguments; none when there is no such member or they are too
+/// large to look into.
+fn member(args: &str, name: &str) -> Option<String> {
     if args.len() > limits::SHELL_ARGS_BYTES_MAX {
         return None;
     }
     let value: serde_json::Value = serde_json::from_str(args).ok()?;
-    Some(value.get("command")?.as_str()?.to_owned())
+    Some(value.get(name)?.as_str()?.to_owned())
 }
 
 /// The paths that the evaluator will want facts about, each once, in order.
@@ -81,6 +145,10 @@ pub(crate) fn survey(action: &Action) -> Vec<PathQuery> {
 /// as written: what cannot be told must not soften.
 pub(crate) fn paths(action: &Action, reading: &Reading) -> (Vec<PathQuery>, bool) {
     let mut paths = Paths { base: &action.working_folder, queries: Vec::new(), truncated: false };
+    // Read anew: a placed reading shows the canonical path, and the question was another.
+    if let Some(query) = named_path(&subject(action).subject, &action.working_folder) {
+        paths.queries.push(query);
+    }
     for stage in &reading.stages {
         let found = shell::word_paths(stage);
         let writes = !safe::known_safe(stage);

@@ -8,6 +8,7 @@ use crate::home::Home;
 use crate::log::{Faults, Log as _, SqliteLog};
 use crate::sessions::{Clock, Hub, HubOptions};
 use crate::transport::{self, Listener, Socket};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncWrite};
@@ -19,7 +20,8 @@ pub(super) fn reader(folder: &Path, log: Arc<SqliteLog>) -> Result<Arc<Hub>, Fai
     let config = UserConfig::read(home.folder()).map_err(configuration)?;
     let engine = Engine::load(&components_folder()?, &home.cache())?;
     let (clock, supervisor) = (Clock::system(), exec::own_binary().to_owned());
-    Ok(Hub::new(HubOptions { engine, log, home, config, clock, supervisor }))
+    let script = HashMap::new();
+    Ok(Hub::new(HubOptions { engine, log, home, config, clock, supervisor, script }))
 }
 
 /// A host that serves nobody yet.
@@ -31,8 +33,11 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Opens the home, the components and the log.
-    pub(super) fn open(fingerprint: Option<String>) -> Result<Host, Failure> {
+    /// Opens the home, the components and the log. `script` is the hub's.
+    pub(super) fn open(
+        fingerprint: Option<String>,
+        script: HashMap<String, String>,
+    ) -> Result<Host, Failure> {
         let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
         let home =
             Home::open(&Home::default_folder().map_err(configuration)?).map_err(configuration)?;
@@ -48,6 +53,7 @@ impl Host {
             config,
             clock: Clock::system(),
             supervisor: exec::own_binary().to_owned(),
+            script,
         });
         Ok(Host { hub, log, faults, fingerprint })
     }

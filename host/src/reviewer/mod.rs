@@ -66,7 +66,9 @@ impl Reviewer {
         Some(PathFact { query, canonical, exists, linked, class })
     }
 
-    fn class(&self, canonical: &Path) -> PathClass {
+    /// Whose a canonical path is.
+    #[must_use]
+    pub fn class(&self, canonical: &Path) -> PathClass {
         if canonical.starts_with(&self.own) && !canonical.starts_with(&self.scratch) {
             return PathClass::PlacetOwn;
         }

@@ -1,14 +1,16 @@
 //! The actor of one loaded session: a mailbox, a state, one batch in flight.
 
 use super::advance::{self, Appended, Question};
+use super::effects::Next;
 use super::hub::Hub;
 use super::ledger::Ledger;
 use super::opening::{self, Opened};
 use super::outlet::{Fault, Outlet, Ticket, Told};
 use super::{Attach, Order, OrderKind, history};
+use crate::agents::exec::{FileHandle, Plan};
 use crate::engine::types::{
     CommandId, Decide, Effect, Event, ExecutionEnd, Input, Logged, Outcome, Overview, Presented,
-    Proposal, SetMode, TurnStart, TurnStop, Unjudged,
+    Proposal, SessionLeave, SetMode, TurnStart, TurnStop, Unjudged,
 };
 use crate::exec::Interrupter;
 use crate::limits;
@@ -16,6 +18,7 @@ use crate::log::{Lease, Version};
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// What an actor is sent.
@@ -40,13 +43,20 @@ pub(super) enum Message {
         outlet: Arc<dyn Outlet>,
         ticket: Ticket,
     },
+    /// The agent of a turn goes on after its pause.
+    Proceed {
+        turn: String,
+        plan: Plan,
+    },
     /// More output of a running item.
     Delta {
         item: String,
         text: String,
     },
-    /// A running item ended.
+    /// A running command ended.
     Ended(ExecutionEnd),
+    /// The work on a file ended.
+    FileEnded(ExecutionEnd),
     Shutdown {
         done: oneshot::Sender<()>,
     },
@@ -60,7 +70,11 @@ impl Message {
             | Message::Attach { outlet, ticket, .. }
             | Message::Subscribe { outlet, ticket, .. }
             | Message::Unsubscribe { outlet, ticket } => Some((outlet, ticket)),
-            Message::Delta { .. } | Message::Ended(_) | Message::Shutdown { .. } => None,
+            Message::Proceed { .. }
+            | Message::Delta { .. }
+            | Message::Ended(_)
+            | Message::FileEnded(_)
+            | Message::Shutdown { .. } => None,
         }
     }
 }
@@ -78,18 +92,43 @@ pub(super) struct Actor {
     lease: Lease,
     version: Version,
     state: Arc<[u8]>,
-    overview: Overview,
+    pub(super) overview: Overview,
     ledger: Ledger,
     withheld: Vec<String>,
     pub(super) folder: PathBuf,
     subscribers: Vec<Arc<dyn Outlet>>,
-    /// Inputs of our own that go before the mailbox.
-    pub(super) queue: VecDeque<Input>,
+    /// What is our own to do, before the mailbox.
+    pub(super) queue: VecDeque<Next>,
     pub(super) running: HashMap<String, Interrupter>,
+    /// Files that are being worked on.
+    pub(super) files: usize,
+    /// The handle that the last facts were taken from, for the item that they are about.
+    pub(super) file: Option<(String, FileHandle)>,
     pub(super) mailbox: mpsc::WeakSender<Message>,
     deltas: u64,
-    leaving: Option<oneshot::Sender<()>>,
+    leaving: Option<Leaving>,
     lost: bool,
+}
+
+/// Why an actor leaves its session.
+enum Leaving {
+    /// The host stops, and waits for it.
+    Shutdown(oneshot::Sender<()>),
+    /// A client said so, with this command.
+    Left(Arc<dyn Outlet>, String),
+    /// Nobody watched and nothing was open.
+    Idle,
+}
+
+impl Leaving {
+    /// The reason's word on the wire.
+    fn reason(&self) -> &'static str {
+        match self {
+            Leaving::Shutdown(_) => "hostShutdown",
+            Leaving::Left(..) => "leave",
+            Leaving::Idle => "idle",
+        }
+    }
 }
 
 impl Actor {
@@ -114,6 +153,8 @@ impl Actor {
             subscribers: subscriber.into_iter().collect(),
             queue: VecDeque::new(),
             running: HashMap::new(),
+            files: 0,
+            file: None,
             mailbox: sender.downgrade(),
             deltas: 0,
             leaving: None,
@@ -127,18 +168,36 @@ impl Actor {
         // The asks of recovery reach nobody yet: they are issued again to whoever attaches.
         self.perform(effects).await;
         loop {
-            while let Some(input) = self.queue.pop_front() {
-                self.advance(input, None).await;
+            while let Some(next) = self.queue.pop_front() {
+                if let Some(input) = self.input(next).await {
+                    self.advance(input, None).await;
+                }
             }
-            if self.lost || (self.leaving.is_some() && self.running.is_empty()) {
+            let works = !self.running.is_empty() || self.files > 0;
+            if self.lost || (self.leaving.is_some() && !works) {
                 break;
             }
-            match receiver.recv().await {
-                Some(message) => self.receive(message).await,
-                None => break,
+            let unload = self.unload_after();
+            tokio::select! {
+                biased;
+                message = receiver.recv() => match message {
+                    Some(message) => self.receive(message).await,
+                    None => break,
+                },
+                () = wait(&self.hub, unload) => {
+                    self.leaving = Some(Leaving::Idle);
+                    self.queue.push_back(Next::Input(Input::Unload));
+                }
             }
         }
-        self.leave().await;
+        self.leave(receiver).await;
+    }
+
+    /// When this session may be let go, if nothing happens before: nobody watches it,
+    /// and nothing in it runs, waits or is asked.
+    fn unload_after(&self) -> Option<Duration> {
+        let unwatched = self.subscribers.is_empty() && self.leaving.is_none();
+        self.hub.config.idle_unload().filter(|_| unwatched && self.overview.idle)
     }
 
     async fn receive(&mut self, message: Message) {
@@ -159,14 +218,19 @@ impl Actor {
                 self.subscribers.retain(|known| !same(known, &outlet));
                 outlet.tell(Told::Answer { ticket, result: Ok("{}".to_owned()) });
             }
-            Message::Delta { item, text } => self.delta(item, text),
+            Message::Proceed { turn, plan } => self.proceed(turn, plan),
+            Message::Delta { item, text } => self.delta(item, "visibleOutput", text),
             Message::Ended(end) => {
                 self.running.remove(&end.item_id);
-                self.queue.push_back(Input::Ended(end));
+                self.queue.push_back(Next::Input(Input::Ended(end)));
+            }
+            Message::FileEnded(end) => {
+                self.files = self.files.saturating_sub(1);
+                self.queue.push_back(Next::Input(Input::Ended(end)));
             }
             Message::Shutdown { done } => {
-                self.queue.push_back(Input::Shutdown);
-                self.leaving = Some(done);
+                self.queue.push_back(Next::Input(Input::Shutdown));
+                self.leaving = Some(Leaving::Shutdown(done));
             }
         }
     }
@@ -212,7 +276,7 @@ impl Actor {
         } else if attach.exclude_items {
             history::none("excluded")
         } else {
-            history::items(&self.hub, &self.session).await?
+            history::history(&self.hub, &self.session, &self.overview, attach.snapshot).await?
         };
         Ok((history::envelope(&self.overview, &history), suffix))
     }
@@ -250,8 +314,9 @@ impl Actor {
         let waiting = Waiting { outlet, ticket, command: order.id.clone() };
         let command = CommandId { id: order.id, payload: order.payload };
         let input = match order.kind {
-            OrderKind::Turn { text, if_busy } => {
-                Input::Turn(TurnStart { command, caller, text, if_busy })
+            OrderKind::Turn { text, if_busy, display } => {
+                let display_text = display;
+                Input::Turn(TurnStart { command, caller, text, if_busy, display_text })
             }
             OrderKind::Stop { turn } => Input::Stop(TurnStop { command, caller, turn_id: turn }),
             OrderKind::Decide { approval, requirement, choice, feedback } => {
@@ -265,12 +330,21 @@ impl Actor {
                 })
             }
             OrderKind::Mode { mode } => Input::Mode(SetMode { command, caller, mode }),
+            OrderKind::Leave { stop } => Input::Leave(SessionLeave { command, caller, stop }),
         };
-        self.advance(input, Some(waiting)).await;
+        let left = match &input {
+            Input::Leave(_) => {
+                Some(Leaving::Left(Arc::clone(&waiting.outlet), waiting.command.clone()))
+            }
+            _ => None,
+        };
+        if self.advance(input, Some(waiting)).await && self.leaving.is_none() {
+            self.leaving = left;
+        }
     }
 
-    /// One step: asked, appended, adopted, told.
-    async fn advance(&mut self, input: Input, waiting: Option<Waiting>) {
+    /// One step: asked, appended, adopted, told. Says whether it was taken.
+    async fn advance(&mut self, input: Input, waiting: Option<Waiting>) -> bool {
         let proposed = match &input {
             Input::Propose(Proposal { action, last, .. }) => Some((action.clone(), *last)),
             _ => None,
@@ -281,31 +355,41 @@ impl Actor {
             Err(halted) if proposed.is_some() => {
                 // What cannot be judged is denied, and the log says so.
                 let fault = opening::fault(halted, "").sentence();
-                let unjudged = |(action, last)| Input::Unjudged(Unjudged { action, last, fault });
-                return self.queue.extend(proposed.map(unjudged));
+                let unjudged =
+                    |(action, last)| Next::Input(Input::Unjudged(Unjudged { action, last, fault }));
+                // Before what the agent proposes next: their order is the turn's.
+                if let Some(unjudged) = proposed.map(unjudged) {
+                    self.queue.push_front(unjudged);
+                }
+                return false;
             }
             Err(halted) => {
                 let command = waiting.as_ref().map_or("", |waiting| waiting.command.as_str());
-                return self.refuse(waiting.as_ref(), opening::fault(halted, command));
+                self.refuse(waiting.as_ref(), opening::fault(halted, command));
+                return false;
             }
         };
         if let Some(approval) = advance::closes_twice(&self.ledger, &outcome.records) {
             let why = format!("the approval {approval} would be closed twice");
-            return self.refuse(waiting.as_ref(), Fault::Internal(why));
+            self.refuse(waiting.as_ref(), Fault::Internal(why));
+            return false;
         }
         if outcome.records.is_empty() {
-            return self.adopted(outcome, waiting).await;
+            self.adopted(outcome, waiting).await;
+            return true;
         }
         let records = &outcome.records;
         match advance::append(&self.hub, &self.lease, &self.version, records).await {
             Appended::Durable(version) => {
                 self.version = version;
                 self.adopted(outcome, waiting).await;
+                true
             }
             other => {
                 // Without its lease, or without knowing its own log, the session cannot go on here.
                 self.lost = matches!(other, Appended::Lost | Appended::Unknown(_));
                 self.refuse(waiting.as_ref(), advance::append_fault(&self.session, &other));
+                false
             }
         }
     }
@@ -355,35 +439,72 @@ impl Actor {
         self.perform(outcome.effects).await;
     }
 
-    fn tell(&self, told: &Told) {
+    pub(super) fn tell(&self, told: &Told) {
         for subscriber in &self.subscribers {
             subscriber.tell(told.clone());
         }
     }
 
-    fn delta(&mut self, item: String, text: String) {
+    /// The cursor of the next thing that no record holds.
+    pub(super) fn ephemeral(&mut self) -> String {
         self.deltas = self.deltas.saturating_add(1);
-        self.tell(&Told::Delta {
-            session: self.session.clone(),
-            item,
-            cursor: format!("{}.{}", self.overview.head, self.deltas),
-            text,
-        });
+        format!("{}.{}", self.overview.head, self.deltas)
     }
 
-    async fn leave(self) {
-        if !self.lost {
+    pub(super) fn delta(&mut self, item: String, field: &'static str, text: String) {
+        let cursor = self.ephemeral();
+        self.tell(&Told::Delta { session: self.session.clone(), item, cursor, field, text });
+    }
+
+    /// Gives the session back, says so, and answers whoever wrote meanwhile.
+    async fn leave(self, mut receiver: mpsc::Receiver<Message>) {
+        let released = match self.lost {
+            true => Ok(()),
             // A lease that cannot be given back ends with the host's life lock.
-            let _ = self.hub.log.release(self.lease).await;
-        }
+            false => self.hub.log.release(self.lease).await,
+        };
+        let cursor = self.overview.head.to_string();
         self.hub.broadcast(&Told::Closed {
-            session: self.session,
-            reason: "hostShutdown".to_owned(),
-            cursor: self.overview.head.to_string(),
+            session: self.session.clone(),
+            reason: self.leaving.as_ref().map_or("hostShutdown", Leaving::reason).to_owned(),
+            cursor: cursor.clone(),
         });
-        if let Some(done) = self.leaving {
-            let _ = done.send(());
+        match self.leaving {
+            Some(Leaving::Shutdown(done)) => {
+                let _ = done.send(());
+            }
+            Some(Leaving::Left(outlet, command)) => {
+                let session = self.session.clone();
+                outlet.tell(Told::Left { session, command, released: released.is_ok(), cursor });
+            }
+            Some(Leaving::Idle) | None => {}
         }
+        receiver.close();
+        while let Some(message) = receiver.recv().await {
+            match message {
+                // Whoever wants the session gets it: it is loaded anew.
+                Message::Attach { command, attach, outlet, ticket } => {
+                    let (hub, session) = (Arc::clone(&self.hub), self.session.clone());
+                    tokio::spawn(async move {
+                        hub.resume(session, command, attach, outlet, ticket).await;
+                    });
+                }
+                other => {
+                    if let Some((outlet, ticket)) = other.sender() {
+                        let result = Err(Fault::NotLoaded(self.session.clone()));
+                        outlet.tell(Told::Answer { ticket, result });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Waits for a time; for ever where there is none.
+async fn wait(hub: &Hub, time: Option<Duration>) {
+    match time {
+        Some(time) => (hub.clock.sleep)(time).await,
+        None => std::future::pending().await,
     }
 }
 

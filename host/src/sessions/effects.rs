@@ -2,20 +2,34 @@
 
 use super::actor::{Actor, Message};
 use super::advance;
-use crate::agents::exec as agent;
+use super::outlet::Told;
+use crate::agents::exec::{self as agent, FileHandle, Plan, Say, Work};
 use crate::engine::types::{
-    Action, Effect, Execution, Input, Proposal, Release, TurnBegin, Unjudged,
+    self, Action, Effect, Execution, ExecutionEnd, Facts, Input, Proposal, Release, TurnBegin,
+    TurnFinish, Unjudged,
 };
 use crate::exec::{self, environment};
+use std::time::Duration;
 use tokio::sync::mpsc;
-use uuid::Uuid;
+
+/// Something of our own that comes before the mailbox.
+pub(super) enum Next {
+    Input(Input),
+    /// Propose an action, with the facts of that moment.
+    Propose {
+        action: Action,
+        last: bool,
+    },
+    /// Start decided work, with the facts of that moment.
+    Release(Action),
+}
 
 impl Actor {
     pub(super) async fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Begin(turn) => self.begin(turn).await,
-                Effect::Prepare(action) => self.prepare(action).await,
+                Effect::Begin(turn) => self.begin(&turn),
+                Effect::Prepare(action) => self.queue.push_back(Next::Release(action)),
                 Effect::Run(execution) => self.run(execution),
                 Effect::Halt(item) => {
                     if let Some(running) = self.running.get(&item) {
@@ -28,56 +42,152 @@ impl Actor {
         }
     }
 
-    /// Hands a turn to the exec agent, which proposes its one action.
-    async fn begin(&mut self, turn: TurnBegin) {
-        let id = || Uuid::new_v4().to_string();
-        let folder = self.folder.to_string_lossy();
-        let ids = agent::Ids { item: id(), call: format!("call_{}", id()) };
-        let action = agent::propose(&turn.turn_id, &turn.text, &folder, ids);
-        match advance::facts(&self.hub, action.clone()).await {
-            Ok(facts) => {
-                self.queue.push_back(Input::Propose(Proposal { action, facts, last: true }));
+    /// Hands a turn to the exec agent.
+    fn begin(&mut self, turn: &TurnBegin) {
+        let id = turn.turn_id.clone();
+        let text = self.hub.script.get(&turn.text).unwrap_or(&turn.text);
+        match agent::plan(&id, text, &self.folder.to_string_lossy()) {
+            Ok(plan) if plan.pause_ms > 0 => {
+                let mailbox = self.mailbox.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(plan.pause_ms)).await;
+                    send(&mailbox, Message::Proceed { turn: id, plan }).await;
+                });
             }
-            Err(fault) => {
-                let fault = fault.sentence();
-                self.queue.push_back(Input::Unjudged(Unjudged { action, last: true, fault }));
-            }
+            Ok(plan) => self.proceed(id, plan),
+            Err(why) => self.finish(id, Some(why)),
         }
     }
 
-    /// Takes the facts again for work that was decided, and asks to start it.
-    async fn prepare(&mut self, action: Action) {
-        let item_id = action.item_id.clone();
-        match advance::facts(&self.hub, action).await {
-            Ok(facts) => self.queue.push_back(Input::Release(Release { item_id, facts })),
-            // The work stays decided and is not started; the next load settles it.
-            Err(fault) => {
-                eprintln!("placet: session {}: no facts: {}", self.session, fault.sentence())
+    /// What the agent of a turn does, after its pause.
+    pub(super) fn proceed(&mut self, turn: String, plan: Plan) {
+        if self.overview.active_turn.as_ref() != Some(&turn) {
+            return;
+        }
+        let Plan { say, actions, pause_ms: _ } = plan;
+        if let Some(say) = say {
+            self.say(&turn, say);
+        }
+        if actions.is_empty() {
+            return self.finish(turn, None);
+        }
+        let count = actions.len();
+        let proposals = actions.into_iter().enumerate().map(|(index, action)| Next::Propose {
+            action,
+            last: index.saturating_add(1) == count,
+        });
+        self.queue.extend(proposals);
+    }
+
+    fn finish(&mut self, turn_id: String, failure: Option<String>) {
+        let finish = Input::Finish(TurnFinish { turn_id, failure });
+        self.queue.push_back(Next::Input(finish));
+    }
+
+    fn say(&mut self, turn: &str, say: Say) {
+        let Say { item, pieces, streamed } = say;
+        if streamed {
+            let cursor = self.ephemeral();
+            self.tell(&Told::MessageBegun {
+                session: self.session.clone(),
+                turn: turn.to_owned(),
+                item: item.clone(),
+                cursor,
+            });
+            for piece in &pieces {
+                self.delta(item.clone(), "text", piece.clone());
             }
         }
+        let message = types::Message {
+            turn_id: turn.to_owned(),
+            item_id: item,
+            revision: if streamed { 2 } else { 1 },
+            text: pieces.concat(),
+        };
+        self.queue.push_back(Next::Input(Input::Say(message)));
+    }
+
+    /// The input that something of our own comes to; none where nothing can be done.
+    pub(super) async fn input(&mut self, next: Next) -> Option<Input> {
+        match next {
+            Next::Input(input) => Some(input),
+            Next::Propose { action, last } => match self.facts(&action).await {
+                Ok(facts) => Some(Input::Propose(Proposal { action, facts, last })),
+                Err(fault) => Some(Input::Unjudged(Unjudged { action, last, fault })),
+            },
+            Next::Release(action) => match self.facts(&action).await {
+                Ok(facts) => Some(Input::Release(Release { item_id: action.item_id, facts })),
+                // The work stays decided and is not started; the next load settles it.
+                Err(fault) => {
+                    eprintln!("placet: session {}: no facts: {fault}", self.session);
+                    None
+                }
+            },
+        }
+    }
+
+    /// The facts of an action now; those of a file tool are its handle's, which is
+    /// kept for the work until the next facts are taken.
+    async fn facts(&mut self, action: &Action) -> Result<Facts, String> {
+        self.file = None;
+        let facts = advance::facts(&self.hub, action.clone()).await;
+        let mut facts = facts.map_err(|fault| fault.sentence())?;
+        if action.declared.is_some() || !agent::FILE_TOOLS.contains(&action.tool_name.as_str()) {
+            return Ok(facts);
+        }
+        let Some(fact) = facts.paths.pop() else { return Ok(facts) };
+        let reviewer = self.hub.reviewer.clone();
+        let opened =
+            tokio::task::spawn_blocking(move || FileHandle::open(&reviewer, fact.query)).await;
+        if let Some((handle, fact)) = opened.map_err(|error| error.to_string())? {
+            facts.paths.push(fact);
+            self.file = Some((action.item_id.clone(), handle));
+        }
+        Ok(facts)
     }
 
     /// Starts work that the log says has started.
     fn run(&mut self, execution: Execution) {
         let Execution { item_id, action } = execution;
         let environment = environment::prepare(std::env::vars_os());
-        let started = agent::job(&action, environment).and_then(|job| {
-            exec::start(job, &self.hub.supervisor).map_err(|error| error.to_string())
-        });
-        let mut running = match started {
-            Ok(running) => running,
-            Err(why) => {
-                return self.queue.push_back(Input::Ended(agent::failed(&item_id, why)));
-            }
+        let end = match agent::work(&action, environment) {
+            Ok(Work::Command(job)) => match exec::start(job, &self.hub.supervisor) {
+                Ok(running) => return self.watch(item_id, running),
+                Err(error) => agent::failed(&item_id, error.to_string()),
+            },
+            Ok(Work::File(work)) => match self.file.take().filter(|(item, _)| *item == item_id) {
+                Some((_, handle)) => return self.perform_file(item_id, handle, work),
+                None => agent::failed(&item_id, "the file is not there".to_owned()),
+            },
+            Ok(Work::Nothing(said)) => agent::completed(&item_id, said, false),
+            Err(why) => agent::failed(&item_id, why),
         };
-        self.running.insert(item_id.clone(), running.interrupter());
+        self.queue.push_back(Next::Input(Input::Ended(end)));
+    }
+
+    fn watch(&mut self, item: String, mut running: exec::Running) {
+        self.running.insert(item.clone(), running.interrupter());
         let mailbox = self.mailbox.clone();
         tokio::spawn(async move {
             while let Some(text) = running.chunk().await {
-                send(&mailbox, Message::Delta { item: item_id.clone(), text }).await;
+                send(&mailbox, Message::Delta { item: item.clone(), text }).await;
             }
             let outcome = running.outcome().await;
-            send(&mailbox, Message::Ended(agent::end(&item_id, outcome))).await;
+            send(&mailbox, Message::Ended(agent::end(&item, outcome))).await;
+        });
+    }
+
+    fn perform_file(&mut self, item: String, handle: FileHandle, work: agent::FileWork) {
+        let mailbox = self.mailbox.clone();
+        self.files = self.files.saturating_add(1);
+        tokio::spawn(async move {
+            let done = tokio::task::spawn_blocking(move || handle.perform(work)).await;
+            let end: ExecutionEnd = match done {
+                Ok(Ok((said, cut))) => agent::completed(&item, said, cut),
+                Ok(Err(why)) => agent::failed(&item, why),
+                Err(error) => agent::failed(&item, error.to_string()),
+            };
+            send(&mailbox, Message::FileEnded(end)).await;
         });
     }
 }

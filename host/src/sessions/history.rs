@@ -8,6 +8,7 @@ use crate::engine::types::{Event, Logged, Overview};
 use crate::limits;
 use crate::log::SessionRow;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 
 /// One record.
 pub(super) async fn record(hub: &Hub, session: &str, sequence: u64) -> Result<Logged, Fault> {
@@ -168,9 +169,33 @@ pub(super) fn none(reason: &str) -> Value {
     json!({"mode": "none", "items": null, "snapshot": null, "noneReason": reason})
 }
 
-/// The items of a session as they stand now, in the order in which they began.
-pub(super) async fn items(hub: &Hub, session: &str) -> Result<Value, Fault> {
+/// The history of a session as it stands now: its items, alone or with the state.
+pub(super) async fn history(
+    hub: &Hub,
+    session: &str,
+    overview: &Overview,
+    snapshot: bool,
+) -> Result<Value, Fault> {
+    let Some(items) = items(hub, session).await? else {
+        return Ok(none("historyBudget"));
+    };
+    if !snapshot {
+        return Ok(json!({"mode": "inline", "items": items, "snapshot": null}));
+    }
+    let mut state: Value = serde_json::from_str(&overview.snapshot).unwrap_or(Value::Null);
+    if let Value::Object(map) = &mut state {
+        map.insert("items".to_owned(), json!(items));
+    }
+    let cursor = overview.head.to_string();
+    let snapshot = json!({"schemaVersion": 1, "viewCursor": cursor, "state": state});
+    Ok(json!({"mode": "snapshot", "items": null, "snapshot": snapshot}))
+}
+
+/// The items of a session as they stand now, in the order in which they began; none
+/// when they are more than a result carries.
+async fn items(hub: &Hub, session: &str) -> Result<Option<Vec<Value>>, Fault> {
     let mut items: Vec<Value> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut bytes = 0_usize;
     for event in events(hub, session, 0).await? {
         if !event.method.starts_with("item/") {
@@ -179,15 +204,16 @@ pub(super) async fn items(hub: &Hub, session: &str) -> Result<Value, Fault> {
         let params: Value = serde_json::from_str(&event.params).unwrap_or(Value::Null);
         let Some(item) = params.get("item") else { continue };
         bytes = bytes.saturating_add(event.params.len());
-        match items.iter_mut().find(|known| known.get("itemId") == item.get("itemId")) {
+        let id = item.get("itemId").and_then(Value::as_str).unwrap_or_default();
+        match places.get(id).and_then(|place| items.get_mut(*place)) {
             Some(known) => *known = item.clone(),
-            None => items.push(item.clone()),
+            None => {
+                places.insert(id.to_owned(), items.len());
+                items.push(item.clone());
+            }
         }
     }
-    if bytes > limits::HISTORY_BYTES_MAX {
-        return Ok(none("historyBudget"));
-    }
-    Ok(json!({"mode": "inline", "items": items, "snapshot": null}))
+    Ok((bytes <= limits::HISTORY_BYTES_MAX).then_some(items))
 }
 
 /// The result of a resume or a read.

@@ -2,18 +2,19 @@
 
 use super::actor::{Actor, Message};
 use super::outlet::{Fault, Outlet, Ticket, Told};
-use super::{Attach, Order, PageRequest, Start, history, opening};
+use super::{Attach, Listing, Order, PageRequest, Start, history, opening};
 use crate::config::UserConfig;
 use crate::engine::Engine;
 use crate::engine::types::{Logged, Overview};
 use crate::home::Home;
-use crate::limits;
 use crate::log::{Log, LogError, SessionRow};
 use crate::reviewer::Reviewer;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// The system's time, milliseconds since the Unix epoch.
@@ -28,7 +29,12 @@ pub struct Clock {
     pub now_ms: Box<dyn Fn() -> u64 + Send + Sync>,
     /// Sixteen random bytes.
     pub entropy: Box<dyn Fn() -> [u8; 16] + Send + Sync>,
+    /// Ends after a time. None of the times that are waited for decides an approval.
+    pub sleep: Box<dyn Fn(Duration) -> Pause + Send + Sync>,
 }
+
+/// A time that passes.
+pub type Pause = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Clock {
     /// The system's.
@@ -37,6 +43,7 @@ impl Clock {
         Clock {
             now_ms: Box::new(system_now_ms),
             entropy: Box::new(|| uuid::Uuid::new_v4().into_bytes()),
+            sleep: Box::new(|time| Box::pin(tokio::time::sleep(time))),
         }
     }
 }
@@ -55,6 +62,8 @@ pub struct HubOptions {
     pub clock: Clock,
     /// The program that supervises commands, as `PROGRAM __exec`.
     pub supervisor: PathBuf,
+    /// JSON turns by the text that stands for them, for tests and demonstrations.
+    pub script: HashMap<String, String>,
 }
 
 /// All sessions of one host.
@@ -66,6 +75,7 @@ pub struct Hub {
     pub(super) reviewer: Reviewer,
     pub(super) clock: Clock,
     pub(super) supervisor: PathBuf,
+    pub(super) script: HashMap<String, String>,
     loaded: tokio::sync::Mutex<HashMap<String, mpsc::Sender<Message>>>,
     outlets: Mutex<Vec<Weak<dyn Outlet>>>,
 }
@@ -74,7 +84,7 @@ impl Hub {
     /// A host without loaded sessions.
     #[must_use]
     pub fn new(options: HubOptions) -> Arc<Hub> {
-        let HubOptions { engine, log, home, config, clock, supervisor } = options;
+        let HubOptions { engine, log, home, config, clock, supervisor, script } = options;
         Arc::new(Hub {
             reviewer: Reviewer::new(home.folder()),
             engine,
@@ -83,6 +93,7 @@ impl Hub {
             config,
             clock,
             supervisor,
+            script,
             loaded: tokio::sync::Mutex::default(),
             outlets: Mutex::default(),
         })
@@ -162,7 +173,7 @@ impl Hub {
             Err(fault) => return outlet.tell(Told::Answer { ticket, result: Err(fault) }),
         };
         let message = Message::Attach { command, attach, outlet, ticket };
-        send(&mailbox, &session, message).await;
+        send(&mailbox, &session, message);
     }
 
     async fn load(
@@ -243,7 +254,7 @@ impl Hub {
         message: impl FnOnce(Arc<dyn Outlet>, Ticket) -> Message,
     ) {
         match self.mailbox(session).await {
-            Some(mailbox) => send(&mailbox, session, message(outlet, ticket)).await,
+            Some(mailbox) => send(&mailbox, session, message(outlet, ticket)),
             None => {
                 let fault = match self.known(session).await {
                     Ok(()) => Fault::NotLoaded(session.to_owned()),
@@ -311,28 +322,28 @@ impl Hub {
         let history = if exclude_items {
             history::none("excluded")
         } else {
-            history::items(self, session).await?
+            history::history(self, session, &overview, false).await?
         };
         Ok(history::envelope(&overview, &history))
     }
 
-    /// The sessions of this home, the newest first: UTF-8 JSON. One that cannot
-    /// be read is listed all the same, with the reason.
+    /// A page of the sessions of this home, the last used first: UTF-8 JSON. One that
+    /// cannot be read is listed all the same, with the reason.
     ///
     /// # Errors
     /// A fault for the client.
-    pub async fn list(&self) -> Result<String, Fault> {
+    pub async fn list(&self, listing: &Listing) -> Result<String, Fault> {
         let rows = self.log.sessions().await.map_err(|error| log_fault("", &error))?;
+        let (rows, next) = listing.page(rows)?;
         let mut sessions: Vec<Value> = Vec::new();
-        for row in rows.iter().filter(|row| row.head_sequence > 0).take(limits::SESSIONS_LISTED_MAX)
-        {
+        for row in &rows {
             let object = match self.peek(&row.session).await {
                 Ok((_, overview)) => serde_json::from_str(&overview.session).unwrap_or(Value::Null),
                 Err(fault) => history::unreadable_session(self, row, &fault),
             };
             sessions.push(object);
         }
-        Ok(json!({"sessions": sessions, "nextCursor": null}).to_string())
+        Ok(json!({"sessions": sessions, "nextCursor": next}).to_string())
     }
 
     /// A page of a session's view, loaded or not: UTF-8 JSON.
@@ -362,13 +373,17 @@ impl Hub {
     }
 }
 
-/// Sends to an actor; one that is gone answers nothing, so its sender is told.
-async fn send(mailbox: &mpsc::Sender<Message>, session: &str, message: Message) {
-    if let Err(mpsc::error::SendError(message)) = mailbox.send(message).await
-        && let Some((outlet, ticket)) = message.sender()
-    {
-        let result = Err(Fault::NotLoaded(session.to_owned()));
-        outlet.tell(Told::Answer { ticket, result });
+/// Sends to an actor; one that is gone or has too much to do answers nothing, so the
+/// sender is told.
+fn send(mailbox: &mpsc::Sender<Message>, session: &str, message: Message) {
+    use mpsc::error::TrySendError::{Closed, Full};
+    let (message, fault) = match mailbox.try_send(message) {
+        Ok(()) => return,
+        Err(Closed(message)) => (message, Fault::NotLoaded(session.to_owned())),
+        Err(Full(message)) => (message, Fault::Backpressured(mailbox.max_capacity())),
+    };
+    if let Some((outlet, ticket)) = message.sender() {
+        outlet.tell(Told::Answer { ticket, result: Err(fault) });
     }
 }
 

@@ -37,8 +37,21 @@ pub enum Told {
         item: String,
         /// Its cursor: the head with a suffix.
         cursor: String,
+        /// The member of the item that grows.
+        field: &'static str,
         /// The text.
         text: String,
+    },
+    /// The agent begins to say something; no record holds that.
+    MessageBegun {
+        /// The session.
+        session: String,
+        /// The turn.
+        turn: String,
+        /// The item.
+        item: String,
+        /// Its cursor: the head with a suffix.
+        cursor: String,
     },
     /// Status or attention changed.
     Status {
@@ -53,6 +66,17 @@ pub enum Told {
     },
     /// A session began: its object, UTF-8 JSON.
     Started(String),
+    /// A client's session/leave has come to its end.
+    Left {
+        /// The session.
+        session: String,
+        /// The command.
+        command: String,
+        /// Whether the lease was given back.
+        released: bool,
+        /// The head.
+        cursor: String,
+    },
     /// A session left this host.
     Closed {
         /// The session.
@@ -121,6 +145,8 @@ pub enum Fault {
     EventTooLarge(String),
     /// Too busy; try again.
     Overloaded(String),
+    /// As many commands wait for the session as may; try again.
+    Backpressured(usize),
     /// Something failed that should not.
     Internal(String),
 }
@@ -148,6 +174,7 @@ impl Fault {
             }
             Fault::Refused { refusal, .. } => format!("refused: {refusal:?}"),
             Fault::CommandConflict { command } => format!("the command id {command} is taken"),
+            Fault::Backpressured(capacity) => format!("{capacity} commands wait already"),
             Fault::NotFound(session) => format!("there is no session {session}"),
             Fault::NotLoaded(session) => format!("the session {session} is not loaded"),
             Fault::InUse(session) => format!("another host holds the session {session}"),

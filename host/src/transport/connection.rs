@@ -6,6 +6,7 @@ use super::oversized;
 use super::params::Params;
 use super::reader::{Line, LineReader};
 use super::socket::Socket;
+use super::trace::Trace;
 use super::writer;
 use crate::log::Faults;
 use crate::sessions::{Hub, Outlet, Party, Ticket, Told, system_now_ms};
@@ -122,12 +123,14 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (frames, queue) = mpsc::unbounded_channel();
-    let writing = tokio::spawn(writer::write(output, queue, faults));
+    let trace = Arc::new(Trace::from_environment());
+    let writing = tokio::spawn(writer::write(output, queue, faults, Arc::clone(&trace)));
     let mut connection = Connection {
         hub: Arc::clone(hub),
         name: format!("{}-{}", listener.name, uuid::Uuid::new_v4()),
         listener,
         frames,
+        trace,
         phase: Phase::New,
     };
     let mut lines = LineReader::new(input);
@@ -178,6 +181,8 @@ impl Outlet for Wire {
         let method = match &told {
             Told::Event(event) => event.method.as_str(),
             Told::Delta { .. } => "item/delta",
+            Told::MessageBegun { .. } => "item/started",
+            Told::Left { .. } => "session/leaveCompleted",
             Told::Status { .. } => "session/statusChanged",
             Told::Started(_) => "session/started",
             Told::Closed { .. } => "session/closed",
@@ -201,6 +206,7 @@ struct Connection {
     name: String,
     listener: Listener,
     frames: mpsc::UnboundedSender<String>,
+    trace: Arc<Trace>,
     phase: Phase,
 }
 
@@ -258,6 +264,7 @@ impl Connection {
         match id {
             None => self.notified(&method),
             Some(id) if id.is_string() || id.is_i64() || id.is_u64() => {
+                self.trace.asked(&id, &method);
                 let result = match Params::new(frame.remove("params")) {
                     Ok(params) => self.request(&id, &method, params).await,
                     Err(error) => Err(error),

@@ -100,6 +100,12 @@ impl From<Fault> for WireError {
                 format!("the event at {cursor} fits no frame"),
             )
             .with("viewCursor", cursor),
+            Fault::Backpressured(capacity) => WireError::new(
+                -32031,
+                "backpressured",
+                format!("{capacity} commands wait for this session already; send it again"),
+            )
+            .with("capacity", capacity),
             Fault::Overloaded(message) => WireError::new(-32001, "overloaded", message),
             Fault::Internal(message) => WireError::new(-32603, "internal", message),
         }
@@ -197,12 +203,32 @@ pub(super) fn told(told: Told, now_ms: u64, next_id: impl FnOnce() -> u64) -> St
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"approval/request","params":{params}}}"#
             )
         }
-        Told::Delta { session, item, cursor, text } => {
+        Told::Delta { session, item, cursor, field, text } => {
             let params = json!({
-                "sessionId": session, "viewCursor": cursor, "itemId": item,
-                "field": "visibleOutput", "delta": text,
+                "sessionId": session, "viewCursor": cursor, "itemId": item, "field": field,
+                "delta": text,
             });
             notification("item/delta", &params.to_string(), now_ms)
+        }
+        Told::MessageBegun { session, turn, item, cursor } => {
+            let params = json!({
+                "sessionId": session, "viewCursor": cursor,
+                "item": {
+                    "itemId": item, "kind": "agentMessage", "turnId": turn, "revision": 1,
+                    "status": "inProgress", "text": "",
+                },
+            });
+            notification("item/started", &params.to_string(), now_ms)
+        }
+        Told::Left { session, command, released, cursor } => {
+            let mut params = json!({
+                "sessionId": session, "commandId": command, "viewCursor": cursor,
+                "outcome": if released { "released" } else { "failed" },
+            });
+            if let (Value::Object(map), false) = (&mut params, released) {
+                map.insert("reason".to_owned(), json!("persistenceFailed"));
+            }
+            notification("session/leaveCompleted", &params.to_string(), now_ms)
         }
         Told::Status { session, status, attention, cursor } => {
             let mut params = json!({"sessionId": session, "status": status, "viewCursor": cursor});

@@ -5,7 +5,7 @@ use super::params::Params;
 use crate::engine::types::Requirement;
 use crate::limits;
 use crate::sessions::{
-    Attach, Fault, Hub, Order, OrderKind, Outlet, PageRequest, Start, Ticket, Told,
+    Attach, Fault, Hub, Listing, Order, OrderKind, Outlet, PageRequest, Start, Ticket, Told,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -37,6 +37,7 @@ pub(super) async fn call(
             let attach = Attach {
                 cursor: params.optional_string("cursor")?,
                 exclude_items: params.boolean("excludeItems")?.unwrap_or(false),
+                snapshot: snapshot(params)?,
             };
             hub.resume(session, command, attach, outlet, ticket).await;
         }
@@ -44,7 +45,14 @@ pub(super) async fn call(
             let exclude = params.boolean("excludeItems")?.unwrap_or(true);
             answer(&outlet, ticket, hub.read(&params.string("sessionId")?, exclude).await);
         }
-        "session/list" => answer(&outlet, ticket, hub.list().await),
+        "session/list" => {
+            let listing = Listing {
+                cursor: params.optional_string("cursor")?,
+                limit: params.unsigned("limit")?,
+                workspace: params.optional_string("workspaceRoot")?,
+            };
+            answer(&outlet, ticket, hub.list(&listing).await);
+        }
         "approval/listPending" => {
             answer(&outlet, ticket, hub.pending(&params.string("sessionId")?).await);
         }
@@ -75,6 +83,18 @@ pub(super) async fn call(
 
 fn answer(outlet: &Arc<dyn Outlet>, ticket: Ticket, result: Result<String, Fault>) {
     outlet.tell(Told::Answer { ticket, result });
+}
+
+/// Whether a client prefers its history as a snapshot. There is no compaction here that a
+/// snapshot could be anchored at, so `anchored` goes on to the next best, the items.
+fn snapshot(params: &Params) -> Result<bool, WireError> {
+    match params.optional_string("history")?.as_deref() {
+        None | Some("auto" | "inline" | "anchored") => Ok(false),
+        Some("snapshot") => Ok(true),
+        Some(other) => Err(WireError::params(format!(
+            "`history` must be auto, inline, snapshot or anchored, not `{other}`"
+        ))),
+    }
 }
 
 /// This host has no permission profiles, so that none can be selected.
@@ -161,8 +181,14 @@ fn page(params: &Params) -> Result<PageRequest, WireError> {
 fn order(method: &str, params: &Params) -> Result<Option<OrderKind>, WireError> {
     Ok(Some(match method {
         "turn/start" => {
-            OrderKind::Turn { text: text(params)?, if_busy: params.optional_string("ifBusy")? }
+            unserved_in_turn(params)?;
+            OrderKind::Turn {
+                text: text(params)?,
+                if_busy: params.optional_string("ifBusy")?,
+                display: params.optional_string("displayText")?,
+            }
         }
+        "session/leave" => OrderKind::Leave { stop: params.boolean("stop")?.unwrap_or(false) },
         "turn/interrupt" | "turn/cancel" => {
             OrderKind::Stop { turn: params.optional_string("turnId")? }
         }
@@ -175,6 +201,23 @@ fn order(method: &str, params: &Params) -> Result<Option<OrderKind>, WireError> 
         "session/setApprovalMode" => OrderKind::Mode { mode: params.string("mode")? },
         _ => return Ok(None),
     }))
+}
+
+/// What a turn may carry on this wire and cannot here. Passing over it would run the
+/// turn elsewhere, or as something else, than the client asked.
+fn unserved_in_turn(params: &Params) -> Result<(), WireError> {
+    params.refuse_nulls(&["workspaceRoots", "userShell", "tokenBudget"])?;
+    if params.get("userShell").is_some() {
+        let message = "this host grants no userShell; send the command as the turn's text";
+        let error = WireError::new(-32010, "capabilityRequired", message);
+        return Err(error.with("capability", "userShell"));
+    }
+    match params.get("workspaceRoots") {
+        Some(_) => Err(WireError::params(
+            "a session keeps the workspace root that it started with; start another one",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The text parts of a turn's input, joined by new lines.

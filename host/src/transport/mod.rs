@@ -11,6 +11,7 @@ mod oversized;
 mod params;
 mod reader;
 mod socket;
+mod trace;
 mod writer;
 
 pub use connection::{Listener, serve, serve_beside};

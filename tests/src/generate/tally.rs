@@ -18,9 +18,11 @@ const WANTED: [(&str, &[&str]); 8] = [
             "turnQueued",
             "turnStarted",
             "userMessage",
+            "agentMessage",
             "turnStopRequested",
             "turnCompleted",
             "actionProposed",
+            "actionJudged",
             "approvalOpened",
             "stageDecided",
             "approvalResolved",
@@ -51,7 +53,7 @@ const WANTED: [(&str, &[&str]); 8] = [
             "unconfined deny",
         ],
     ),
-    ("kind", &["shell", "tool", "unknown"]),
+    ("kind", &["shell", "fileAccess", "network", "unixSocket", "process", "tool", "unknown"]),
     ("mode", &["allowAll", "promptUnmatched", "onRequest", "denyUnmatched", "none in common"]),
     ("mode fault", &["answer not taken", "failed"]),
     (
@@ -94,7 +96,11 @@ impl Tally {
         let verdict = format!("{} {}", row_word(explained.row), decision_word(explained.decision));
         self.count("verdict", &verdict);
         let kind = match explained.kind.as_str() {
-            known @ ("shell" | "tool") if row_word(explained.row) != "unknownKind" => known,
+            known @ ("shell" | "fileAccess" | "network" | "unixSocket" | "process" | "tool")
+                if row_word(explained.row) != "unknownKind" =>
+            {
+                known
+            }
             _ => "unknown",
         };
         self.count("kind", kind);

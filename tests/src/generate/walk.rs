@@ -10,13 +10,29 @@ use crate::transcript::decision_word;
 use anyhow::{Result, ensure};
 use placet_policy::types::{
     Action, Answer, Caller, CommandId, Decide, Decision, Effect, EndStatus, ExecutionEnd, Input,
-    Logged, Outcome, PathClass, Release, Reply, Requirement, SessionStart, SetMode, TurnStart,
-    TurnStop, Unjudged, Waiter,
+    Logged, Message, Outcome, PathClass, Release, Reply, Requirement, SessionLeave, SessionStart,
+    SetMode, TurnFinish, TurnStart, TurnStop, Unjudged, Waiter,
 };
 
 const MODES: [&str; 4] = ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"];
 
-const RULES: [&str; 12] = [
+/// Subjects that an agent declares, well and badly.
+const DECLARED: [&str; 12] = [
+    r#"{"kind":"browser"}"#,
+    r#"{"kind":"screen"}"#,
+    r#"{"kind":"shell"}"#,
+    r#"{"kind":"shell","command":"make test"}"#,
+    r#"{"kind":"fileAccess","path":"a","access":"read"}"#,
+    r#"{"kind":"fileAccess","path":"/work/a","access":"write"}"#,
+    r#"{"kind":"fileAccess","path":"a"}"#,
+    r#"{"kind":"network","host":"Example.org.","port":443,"protocol":"https"}"#,
+    r#"{"kind":"network","host":"example.org","origin":{"kind":"url","url":"https://x"}}"#,
+    r#"{"kind":"unixSocket","path":"/run/a.sock"}"#,
+    r#"{"kind":"process","target":"pid 7"}"#,
+    "no JSON",
+];
+
+const RULES: [&str; 15] = [
     "no-rm deny shell rm",
     "push ask shell git push",
     "git allow shell git",
@@ -29,6 +45,9 @@ const RULES: [&str; 12] = [
     "browser allow browser",
     "no-screen deny screen",
     "ask-browser ask browser",
+    "hosts allow network",
+    "sockets allow unixSocket",
+    "no-write deny fileAccess",
 ];
 
 const PATHS: [&str; 8] = ["a", "x", "build", "README.md", "log.db", "placet.toml", "out", "README"];
@@ -160,7 +179,8 @@ impl<E: Evaluator> Walk<'_, E> {
     fn any(&mut self) -> Result<Reply> {
         match self.random.below(100) {
             0..=4 => self.turn(),
-            5..=39 => self.propose(),
+            5..=38 => self.propose(),
+            39 => self.crowd(),
             40..=61 => self.decide(),
             62..=72 => self.release(),
             73..=83 => self.end(),
@@ -168,9 +188,10 @@ impl<E: Evaluator> Walk<'_, E> {
             87..=89 => self.mode(),
             90..=92 => {
                 let turn = self.turn.clone().unwrap_or_else(|| "none".to_owned());
-                self.session.step(&Input::Finish(turn))
+                let failure = self.random.once_in(4).then(|| "it gave up".to_owned());
+                self.session.step(&Input::Finish(TurnFinish { turn_id: turn, failure }))
             }
-            93 => self.session.step(&Input::Shutdown),
+            93 => self.leave(),
             94..=96 => {
                 let caller = self.caller();
                 self.session.recover(caller)
@@ -201,19 +222,25 @@ impl<E: Evaluator> Walk<'_, E> {
         let large = self.random.once_in(60);
         let text =
             if large { "\"".repeat(140 * 1024) } else { commands::command(&mut self.random) };
-        let if_busy = self.random.once_in(8).then(|| "steer".to_owned());
-        self.session.step(&Input::Turn(TurnStart { command, caller, text, if_busy }))
+        let words = ["steer", "replace", "replace", "wait"];
+        let if_busy = self.random.once_in(6).then(|| self.random.word(&words).to_owned());
+        let display_text = self.random.once_in(8).then(|| "as shown".to_owned());
+        self.session.step(&Input::Turn(TurnStart { command, caller, text, if_busy, display_text }))
     }
 
     fn action(&mut self) -> Action {
         let random = &mut self.random;
-        let mut action = match random.below(10) {
+        let mut action = match random.below(11) {
+            10 => {
+                let args = [r#"{"path":"a"}"#, r#"{"path":"README.md"}"#, "{}", "[", "null"];
+                tool(random.word(&["read_file", "write_file"]), random.word(&args))
+            }
             0..=1 => {
                 let args = ["{}", "{\"b\":1, \"a\":[2]}", "{\"a\":[2],\"b\":1}", "[", "1e400"];
                 tool(random.word(&["search", "deploy", "drop"]), random.word(&args))
             }
             2 => Action {
-                declared_kind: Some(random.word(&["browser", "screen", "shell"]).to_owned()),
+                declared: Some(random.word(&DECLARED).to_owned()),
                 raw_args: random.word(&["{}", "not json"]).to_owned(),
                 ..shell("ls")
             },
@@ -248,6 +275,24 @@ impl<E: Evaluator> Walk<'_, E> {
             action.working_folder = "/work/sub".to_owned();
         }
         action
+    }
+
+    /// More than may be asked about at once, now and then.
+    fn crowd(&mut self) -> Result<Reply> {
+        let mut reply = self.turn()?;
+        if !self.random.once_in(8) {
+            return Ok(reply);
+        }
+        for index in 0..40 {
+            self.note(&reply)?;
+            let action = Action { asked_for: true, ..self.action() };
+            let action = Action { declared: None, ..action };
+            let command = serde_json::json!({ "command": format!("make {index}") });
+            let shell = "shell".to_owned();
+            let action = Action { tool_name: shell, raw_args: command.to_string(), ..action };
+            reply = self.session.propose(&action, false)?;
+        }
+        Ok(reply)
     }
 
     /// Explains an action and proposes it: both must say the same.
@@ -335,6 +380,23 @@ impl<E: Evaluator> Walk<'_, E> {
         self.session.step(&Input::Stop(TurnStop { command, caller, turn_id }))
     }
 
+    /// The ways in which a host lets a session go, and what an agent says before.
+    fn leave(&mut self) -> Result<Reply> {
+        let (command, caller) = (self.session.command(), self.caller());
+        let input = match self.random.below(4) {
+            0 => Input::Shutdown,
+            1 => Input::Leave(SessionLeave { command, caller, stop: self.random.once_in(2) }),
+            2 => Input::Unload,
+            _ => Input::Say(Message {
+                turn_id: self.turn.clone().unwrap_or_else(|| "none".to_owned()),
+                item_id: format!("said{}", self.items),
+                revision: 1,
+                text: commands::command(&mut self.random),
+            }),
+        };
+        self.session.step(&input)
+    }
+
     fn mode(&mut self) -> Result<Reply> {
         let (command, caller) = (self.session.command(), self.caller());
         let words = ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched", "yolo"];
@@ -401,12 +463,13 @@ impl<E: Evaluator> Walk<'_, E> {
 
 /// What became of a proposal, by its effects.
 fn proposal_decision(outcome: &Outcome) -> &'static str {
-    let effects = &outcome.effects;
-    if effects.iter().any(|effect| matches!(effect, Effect::Ask(_))) {
-        "ask"
-    } else if effects.iter().any(|effect| matches!(effect, Effect::Run(_))) {
+    let has = |wanted: fn(&Effect) -> bool| outcome.effects.iter().any(wanted);
+    if has(|effect| matches!(effect, Effect::Run(_))) {
         "allow"
-    } else {
+    } else if has(|effect| matches!(effect, Effect::Settled(_))) {
         "deny"
+    } else {
+        // Asked about now, or when its turn comes.
+        "ask"
     }
 }

@@ -3,12 +3,12 @@
 use super::{Draft, Stop, close_turn, denied_item, misuse};
 use crate::codec::{self, Amendment, Body, Request, Resolution, ResolvedBy};
 use crate::describe;
+use crate::erase;
 use crate::fold::first_unresolved;
 use crate::grants;
 use crate::menu::Choice;
 use crate::render;
 use crate::state::Approval;
-use crate::subject;
 use crate::types::{
     self, ChoiceFault, Decide, Effect, Mark, Refusal, Requirement, Resolution as Winner,
 };
@@ -28,7 +28,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, decide: &Decide) -> Result<(), Stop>
     let terminal = if choice.decision == "approved" {
         approve_stage(draft, &open, &request, &choice, decide)?
     } else if choice.approves() {
-        approve(draft, &open, &choice, decide)?;
+        approve(draft, &open, &request, &choice, decide)?;
         true
     } else {
         resolve(draft, &open, &choice.decision, ResolvedBy::User, "rejected", Some(decide))?;
@@ -53,6 +53,10 @@ fn pending(draft: &Draft<'_>, approval: &str) -> Result<Approval, Stop> {
     let Some(record) = draft.closing(approval)? else {
         return Err(Stop::Refused(Refusal::ApprovalNotFound(approval.to_owned())));
     };
+    // What was decided was erased: nobody knows it any more.
+    if record.body.is_none() && erase::can_be(record) {
+        return Err(Stop::Refused(Refusal::ApprovalNotFound(approval.to_owned())));
+    }
     match codec::decode(record)? {
         Body::ApprovalResolved { approval, decision, by, .. } => {
             Err(Stop::Refused(Refusal::AlreadyResolved(Winner {
@@ -98,7 +102,7 @@ fn approve_stage(
         *stage = Resolution::AllowOnce;
     }
     let Some(next) = first_unresolved(&stages) else {
-        approve(draft, open, choice, decide)?;
+        approve(draft, open, request, choice, decide)?;
         return Ok(true);
     };
     draft.push(
@@ -130,13 +134,14 @@ fn approve_stage(
 fn approve(
     draft: &mut Draft<'_>,
     open: &Approval,
+    request: &Request,
     choice: &Choice,
     decide: &Decide,
 ) -> Result<(), Stop> {
     let item = draft.state()?.item(&open.item).cloned();
     let item = item.ok_or_else(|| misuse("the item is gone"))?;
     let action = draft.action(item.sequence)?;
-    let lasting = lasting(choice, &action);
+    let lasting = lasting(choice, request, &action);
     resolve_with(
         draft,
         open,
@@ -151,11 +156,17 @@ fn approve(
 }
 
 /// The amendment and the grant that a lasting choice makes.
-fn lasting(choice: &Choice, action: &types::Action) -> Option<(Amendment, codec::Grant)> {
+///
+/// The grant is on the subject that was shown, not on what the action would be read as now.
+fn lasting(
+    choice: &Choice,
+    request: &Request,
+    action: &types::Action,
+) -> Option<(Amendment, codec::Grant)> {
     if choice.scope != "session" {
         return None;
     }
-    let grant = grants::grant(&subject::subject(action).subject, action)?;
+    let grant = grants::grant(&request.subject, action)?;
     let preview = choice.preview.clone()?;
     Some((Amendment { durability: choice.scope.clone(), preview }, grant))
 }

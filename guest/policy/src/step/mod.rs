@@ -10,8 +10,9 @@ mod decide;
 mod session;
 mod turn;
 
-use crate::codec::{self, Body};
+use crate::codec::{self, Body, StopBy};
 use crate::describe;
+use crate::erase;
 use crate::fold;
 use crate::ids;
 use crate::limits;
@@ -22,7 +23,7 @@ use crate::types::{
     LimitFault, Logged, Mark, Need, Outcome, Refusal, Reply, Summary, Supply,
 };
 
-pub(crate) use action::{ask, close_turn, denied_item, ended_item, request};
+pub(crate) use action::{ask, close_turn, denied_item, ended_item, promote, request};
 pub(crate) use decide::resolve;
 pub(crate) use turn::{begin_next_turn, complete_turn};
 
@@ -71,8 +72,16 @@ pub(crate) fn step<'a>(
         Input::Unjudged(unjudged) => action::unjudged(&mut draft, unjudged)?,
         Input::Release(release) => action::release(&mut draft, release)?,
         Input::Ended(end) => action::ended(&mut draft, end)?,
-        Input::Finish(turn) => turn::finish(&mut draft, turn)?,
-        Input::Shutdown => session::shutdown(&mut draft)?,
+        Input::Say(message) => turn::say(&mut draft, message)?,
+        Input::Finish(finish) => turn::finish(&mut draft, finish)?,
+        Input::Shutdown => session::close(&mut draft, StopBy::Shutdown)?,
+        Input::Leave(leave) => session::leave(&mut draft, leave)?,
+        Input::Unload => session::unload(&mut draft)?,
+        Input::Redact(redaction) => erase::redact(&mut draft, redaction)?,
+    }
+    // Whatever made room: those that waited for it are next, unless the host leaves.
+    if !matches!(input, Input::Shutdown | Input::Leave(_) | Input::Unload | Input::Redact(_)) {
+        promote(&mut draft, true)?;
     }
     draft.done()
 }
@@ -259,20 +268,37 @@ impl<'a> Draft<'a> {
     }
 }
 
+/// Several needs, asked for at once.
+#[derive(Default)]
+pub(crate) struct Needs(Vec<Need>);
+
+impl Needs {
+    /// Takes what is missing; any other end is passed on.
+    pub(crate) fn of<T>(&mut self, found: Result<T, Stop>) -> Result<(), Stop> {
+        match found {
+            Err(Stop::Needs(more)) => self.0.extend(more),
+            found => drop(found?),
+        }
+        Ok(())
+    }
+
+    /// Asks for what is missing, if anything is.
+    pub(crate) fn ask(&mut self) -> Result<(), Stop> {
+        if self.0.is_empty() { Ok(()) } else { Err(Stop::Needs(std::mem::take(&mut self.0))) }
+    }
+}
+
 /// Asks at once for every record that settling all open work will read.
 pub(crate) fn gather(draft: &Draft<'_>) -> Result<(), Stop> {
     let state = draft.state()?;
     let items = state.items.iter().map(|item| item.sequence);
     let approvals = state.approvals.iter().map(|open| open.sequence);
     let next = state.queued.first().map(|next| next.sequence);
-    let mut needs: Vec<Need> = Vec::new();
+    let mut needs = Needs::default();
     for sequence in items.chain(approvals).chain(next) {
-        match draft.record(sequence) {
-            Err(Stop::Needs(more)) => needs.extend(more),
-            found => drop(found?),
-        }
+        needs.of(draft.record(sequence))?;
     }
-    if needs.is_empty() { Ok(()) } else { Err(Stop::Needs(needs)) }
+    needs.ask()
 }
 
 /// About what a record takes in a batch: its body, and its header with the longest marks.

@@ -5,7 +5,7 @@ use crate::codec::{Body, StopBy};
 use crate::describe;
 use crate::modes::Mode;
 use crate::state::Phase;
-use crate::types::{Caller, Effect, Mark, Refusal, Rejection, SessionStart, SetMode};
+use crate::types::{Caller, Effect, Mark, Refusal, Rejection, SessionLeave, SessionStart, SetMode};
 use serde_json::json;
 
 /// A refusal with a reason of its own.
@@ -118,15 +118,42 @@ pub(super) fn set_mode(draft: &mut Draft<'_>, set: &SetMode) -> Result<(), Stop>
     Ok(())
 }
 
+/// A client gives the session up on this host.
+pub(super) fn leave(draft: &mut Draft<'_>, leave: &SessionLeave) -> Result<(), Stop> {
+    let state = draft.state()?;
+    let runs = state.items.iter().any(|item| item.phase == Phase::Running);
+    if (runs || state.turn.is_some() && state.approvals.is_empty()) && !leave.stop {
+        let why = "a turn is running; wait for its end, or leave with `stop`".to_owned();
+        return Err(rejected("turn_running", why));
+    }
+    draft.push(&Body::CommandNoted { command: leave.command.id.clone() }, vec![])?;
+    close(draft, StopBy::Leave)?;
+    let ack = json!({"commandId": leave.command.id, "status": "accepted"});
+    let scope = draft.context.session_id.clone();
+    draft.acknowledge(&scope, &leave.command, ack.to_string());
+    Ok(())
+}
+
+/// Nobody watches and nothing is open: the host lets the session go.
+pub(super) fn unload(draft: &mut Draft<'_>) -> Result<(), Stop> {
+    if !draft.state()?.is_idle() {
+        return Err(misuse("the session has open work and is not idle"));
+    }
+    draft.push(&Body::SessionClosed { reason: "idle".to_owned() }, vec![])?;
+    Ok(())
+}
+
 /// The host stops in order: what runs is stopped, what waits for a person stays.
-pub(super) fn shutdown(draft: &mut Draft<'_>) -> Result<(), Stop> {
+pub(super) fn close(draft: &mut Draft<'_>, by: StopBy) -> Result<(), Stop> {
+    let (word, why) = match by {
+        StopBy::Leave => ("leave", "the session was left"),
+        StopBy::Shutdown | StopBy::Client => ("hostShutdown", "the host stopped"),
+    };
     let state = draft.state()?;
     if let Some(turn) = state.turn.clone().filter(|_| state.approvals.is_empty()) {
-        draft.push(
-            &Body::TurnStopRequested { turn: turn.id.clone(), by: StopBy::Shutdown },
-            vec![],
-        )?;
-        super::turn::stop_items(draft, &turn.id, "the host stopped")?;
+        super::gather(draft)?;
+        draft.push(&Body::TurnStopRequested { turn: turn.id.clone(), by }, vec![])?;
+        super::turn::stop_items(draft, &turn.id, why)?;
     } else {
         // A parked turn stays, but nothing of it may outlive the host.
         let running = state.items.iter().filter(|item| item.phase == Phase::Running);
@@ -136,7 +163,7 @@ pub(super) fn shutdown(draft: &mut Draft<'_>) -> Result<(), Stop> {
     let running = draft.state()?.items.iter().any(|item| item.phase == Phase::Running);
     let halting = draft.effects.iter().any(|effect| matches!(effect, Effect::Halt(_)));
     if !running && !halting {
-        draft.push(&Body::SessionClosed { reason: "hostShutdown".to_owned() }, vec![])?;
+        draft.push(&Body::SessionClosed { reason: word.to_owned() }, vec![])?;
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ use crate::engine::MODES;
 use crate::exec::processes::is_inside_an_action;
 use drive::{Action, Driver, End};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use terminal::Terminal;
 
@@ -93,7 +94,7 @@ impl Run {
 
     /// Starts the host, and ends it in order whatever happened.
     async fn hosted(self, script: Option<String>) -> Result<u8, Failure> {
-        let host = Host::open(None)?;
+        let host = Host::open(None, HashMap::new())?;
         let (ours, its) = tokio::io::duplex(64 * 1024);
         let served = tokio::spawn(async move {
             let (input, output) = tokio::io::split(its);
@@ -158,12 +159,19 @@ impl Run {
 
 async fn proceed(driver: &mut Driver, script: Option<String>) -> Result<End, ClientError> {
     if let Some(script) = script {
-        let input = json!([{"type": "text", "text": script}]);
+        let input = json!([{"type": "text", "text": turn_text(script)}]);
         let params = json!({"sessionId": driver.session, "input": input});
         let started = driver.client.command("turn/start", params).await?;
         driver.turn = started["turnId"].as_str().map(str::to_owned);
     }
     driver.run().await
+}
+
+/// The turn that runs a command. One that reads as a JSON object would be a JSON turn of
+/// the agent's, and is put into one that runs it.
+fn turn_text(script: String) -> String {
+    let is_turn = serde_json::from_str::<Value>(&script).is_ok_and(|value| value.is_object());
+    if is_turn { json!({"tool": "shell", "args": {"command": script}}).to_string() } else { script }
 }
 
 /// Says how an action ended, and with which code this process does.
