@@ -1,7 +1,6 @@
 //! The command line: what a person types, and the exit codes that scripts read.
 
 mod components;
-mod date;
 mod decide;
 mod host;
 mod log;

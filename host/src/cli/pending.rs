@@ -1,6 +1,6 @@
 //! `placet pending`: what waits for a decision, over all sessions of the home.
 
-use super::date::date;
+use super::log::time::rfc3339;
 use super::reach::{Holder, Reach};
 use super::{EXIT_CONFIGURATION, Failure, runtime, show};
 use crate::log::{Log as _, PendingRow};
@@ -96,7 +96,7 @@ async fn of_session(
         let approval = request["approvalId"].as_str().unwrap_or_default().to_owned();
         let row = rows.iter().find(|row| row.approval == approval && row.session == session);
         let since = match row {
-            Some(row) => reach.since(row).await.map(date),
+            Some(row) => reach.since(row).await.map(rfc3339),
             None => None,
         };
         let session = session.to_owned();

@@ -68,7 +68,7 @@ fn what_waits_is_listed_over_all_sessions_with_who_holds_it() {
         assert_eq!(entry(ask)["request"], *ask, "the request is the one that clients got");
         assert_eq!(entry(ask)["sessionId"], ask["sessionId"]);
         let since = entry(ask)["since"].as_str().unwrap();
-        assert!(since.starts_with("20") && since.ends_with('Z') && since.len() == 20, "{since}");
+        assert!(since.starts_with("20") && since.ends_with('Z') && since.len() == 24, "{since}");
     }
     assert_eq!(entry(&orphan)["holder"], Value::Null);
     let (host_one, host_two) = (&entry(&first)["holder"], &entry(&second)["holder"]);

@@ -81,11 +81,6 @@ impl Run {
             return Err(Failure::new(EXIT_USAGE, why));
         }
         let script = words::script(&self.command);
-        if script.as_deref().is_some_and(words::is_structured) {
-            let why = "the command is a JSON object, which no shell runs; quote it as words of a \
-                       command, for example: placet run echo '{}'";
-            return Err(Failure::new(EXIT_USAGE, why));
-        }
         let runtime = runtime()?;
         let code = runtime.block_on(self.hosted(script));
         runtime.shutdown_background();
@@ -159,19 +154,12 @@ impl Run {
 
 async fn proceed(driver: &mut Driver, script: Option<String>) -> Result<End, ClientError> {
     if let Some(script) = script {
-        let input = json!([{"type": "text", "text": turn_text(script)}]);
+        let input = json!([{"type": "text", "text": words::turn(&script)}]);
         let params = json!({"sessionId": driver.session, "input": input});
         let started = driver.client.command("turn/start", params).await?;
         driver.turn = started["turnId"].as_str().map(str::to_owned);
     }
     driver.run().await
-}
-
-/// The turn that runs a command. One that reads as a JSON object would be a JSON turn of
-/// the agent's, and is put into one that runs it.
-fn turn_text(script: String) -> String {
-    let is_turn = serde_json::from_str::<Value>(&script).is_ok_and(|value| value.is_object());
-    if is_turn { json!({"tool": "shell", "args": {"command": script}}).to_string() } else { script }
 }
 
 /// Says how an action ended, and with which code this process does.
