@@ -42,7 +42,8 @@ pub(super) struct Driver {
     open: Vec<Value>,
     asking: Option<Asking>,
     rejected: HashSet<String>,
-    printed: HashMap<String, usize>,
+    /// What was printed of each item's output.
+    printed: HashMap<String, String>,
     last: Option<Action>,
     interrupts: u32,
 }
@@ -205,12 +206,16 @@ impl Driver {
         match message.method.as_str() {
             "approval/request" => self.requested(params),
             "approval/resolved" => self.resolved(params),
-            "item/delta" => {
+            "item/delta" if params["field"] == "visibleOutput" => {
                 let text = params["delta"].as_str().unwrap_or_default();
                 return self.output(&params["itemId"], text).await;
             }
             "item/completed" if params["item"]["kind"] == "toolCall" => {
                 return self.completed(&params["item"]).await;
+            }
+            "item/completed" if params["item"]["kind"] == "agentMessage" => {
+                let text = params["item"]["text"].as_str().unwrap_or_default();
+                eprintln!("placet: the agent says: {}", show::quoted(text));
             }
             "turn/completed" => {
                 let ours = self.turn.as_deref().is_some_and(|turn| params["turnId"] == turn);
@@ -260,8 +265,9 @@ impl Driver {
         let text = |name: &str| item[name].as_str().unwrap_or_default();
         // What was told before this client listened is not in the deltas.
         let output = text("visibleOutput");
-        let printed = self.printed.get(text("itemId")).copied().unwrap_or(0);
-        let end = self.output(&item["itemId"], output.get(printed..).unwrap_or_default()).await?;
+        let printed = self.printed.get(text("itemId")).map_or("", String::as_str);
+        let rest = output.strip_prefix(printed).unwrap_or_default().to_owned();
+        let end = self.output(&item["itemId"], &rest).await?;
         let ours = self.turn.as_deref().is_none_or(|turn| item["turnId"] == turn);
         if ours && item["status"] != "inProgress" {
             self.last = Some(Action {
@@ -278,8 +284,7 @@ impl Driver {
     /// The command's own output goes where it would have gone.
     async fn output(&mut self, item: &Value, text: &str) -> Result<Option<End>, ClientError> {
         let item = item.as_str().unwrap_or_default().to_owned();
-        let printed = self.printed.entry(item).or_default();
-        *printed = printed.saturating_add(text.len());
+        self.printed.entry(item).or_default().push_str(text);
         let mut out = std::io::stdout().lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         drop(out);

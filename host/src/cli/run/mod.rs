@@ -33,7 +33,7 @@ pub(super) struct Run {
         required_unless_present = "session"
     )]
     command: Vec<String>,
-    /// The mode to start in: what happens to what no rule, grant or known-safe command covers
+    /// What happens to what no rule, grant or known-safe command covers; promptUnmatched when absent
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(MODES), conflicts_with = "session")]
     mode: Option<String>,
     /// Where it runs; the current folder when absent
