@@ -173,14 +173,24 @@ impl Decide {
         })?;
         let word = |value: &Value| show::visible(value.as_str().unwrap_or_default());
         if expected == "approval/updated" {
-            println!("decided: {}; this is left:", word(&told["change"]["decision"]));
+            show::line(format_args!(
+                "decided: {}; this is left:",
+                word(&told["change"]["decision"])
+            ));
             show::print(&told);
             return Ok(EXIT_OK);
         }
-        println!("decided: {} ({})", word(&told["decision"]), word(&told["policyResult"]));
+        show::line(format_args!(
+            "decided: {} ({})",
+            word(&told["decision"]),
+            word(&told["policyResult"])
+        ));
         if told["amendment"].is_object() {
             let rule = word(&told["amendment"]["rulePreview"]);
-            println!("a rule came of it ({}): {rule}", word(&told["amendment"]["durability"]));
+            show::line(format_args!(
+                "a rule came of it ({}): {rule}",
+                word(&told["amendment"]["durability"])
+            ));
         }
         Ok(EXIT_OK)
     }

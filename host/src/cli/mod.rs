@@ -122,7 +122,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(Failure { code, message }) => {
-            eprintln!("placet: {message}");
+            show::tell(format_args!("placet: {message}"));
             ExitCode::from(code)
         }
     }

@@ -5,7 +5,18 @@
 //! known here, so that one from a later day is shown like today's.
 
 use serde_json::Value;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
+use std::io::Write as _;
+
+/// A line on stderr; whether anybody is there to read it changes nothing.
+pub(super) fn tell(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A line on stdout, likewise.
+pub(super) fn line(line: impl Display) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
 
 /// Characters that are not seen, or that change how others are: ranges in ascending order.
 const UNSEEN: [(u32, u32); 38] = [
@@ -205,7 +216,7 @@ pub(super) fn print(params: &Value) {
     for line in
         request(params).into_iter().chain(menu(params, |_, each| format!("choice {}:", id(each))))
     {
-        println!("  {line}");
+        self::line(format_args!("  {line}"));
     }
 }
 

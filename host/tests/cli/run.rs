@@ -305,6 +305,24 @@ fn who_leaves_decides_nothing() {
 }
 
 #[test]
+fn a_terminal_that_goes_away_decides_nothing_and_the_host_ends_in_order() {
+    let home = Home::new();
+    let mut terminal = Terminal::open(&home, &["run", "touch made"]);
+    terminal.shows(CHOICE);
+    let listed = home.run(&["pending", "--json"]).out;
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let session = listed["approvals"][0]["sessionId"].as_str().unwrap().to_owned();
+    terminal.goes_away();
+    let closed = || !home.bodies(&session, "sessionClosed").is_empty();
+    assert!((0..6000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        closed()
+    }));
+    assert_eq!(approvals(&home, &session), (1, 0));
+    assert!(!made(&home, "made"));
+}
+
+#[test]
 fn what_was_typed_before_the_question_does_not_answer_it() {
     let home = Home::new();
     // The components are compiled anew, so that the question comes late.

@@ -104,12 +104,12 @@ impl Driver {
     /// Shows the oldest request; says whether there is anybody to see it.
     fn ask(&mut self) -> bool {
         let Some(request) = self.open.first() else { return true };
-        eprintln!("placet: may this run?");
+        show::tell("placet: may this run?");
         for line in show::request(request) {
-            eprintln!("  {line}");
+            show::tell(format_args!("  {line}"));
         }
         for line in show::menu(request, |index, _| format!("{}", index.saturating_add(1))) {
-            eprintln!("  {line}");
+            show::tell(format_args!("  {line}"));
         }
         let Some(terminal) = &mut self.terminal else { return false };
         terminal.forget();
@@ -122,10 +122,16 @@ impl Driver {
         match self.asking {
             Some(Asking::Choice) => {
                 let count = self.open.first().map_or(0, |request| show::choices(request).len());
-                eprint!("placet: your choice (1 to {count}; Ctrl-C leaves it pending): ");
+                let _ = write!(
+                    std::io::stderr(),
+                    "placet: your choice (1 to {count}; Ctrl-C leaves it pending): "
+                );
             }
             Some(Asking::Feedback { .. }) => {
-                eprint!("placet: feedback to the agent (an empty line gives none): ");
+                let _ = write!(
+                    std::io::stderr(),
+                    "placet: feedback to the agent (an empty line gives none): "
+                );
             }
             None => {}
         }
@@ -141,7 +147,9 @@ impl Driver {
                 let Some(choice) = number.and_then(|index| choices.get(index)) else {
                     let count = choices.len();
                     let typed = show::quoted(line);
-                    eprintln!("placet: {typed} is no choice: type a number from 1 to {count}");
+                    show::tell(format_args!(
+                        "placet: {typed} is no choice: type a number from 1 to {count}"
+                    ));
                     self.asking = Some(Asking::Choice);
                     self.prompt();
                     return Ok(None);
@@ -179,7 +187,10 @@ impl Driver {
             // The next stage, or what became of it, is told.
             Ok(_) => self.close(&request["approvalId"]),
             Err(ClientError::Refused(refusal)) => {
-                eprintln!("placet: not decided: {}", show::visible(&refusal.message));
+                show::tell(format_args!(
+                    "placet: not decided: {}",
+                    show::visible(&refusal.message)
+                ));
                 let meanwhile = ["approvalAlreadyResolved", "approvalRequirementStale"];
                 if meanwhile.contains(&refusal.kind.as_str()) {
                     self.close(&request["approvalId"]);
@@ -215,7 +226,7 @@ impl Driver {
             }
             "item/completed" if params["item"]["kind"] == "agentMessage" => {
                 let text = params["item"]["text"].as_str().unwrap_or_default();
-                eprintln!("placet: the agent says: {}", show::quoted(text));
+                show::tell(format_args!("placet: the agent says: {}", show::quoted(text)));
             }
             "turn/completed" => {
                 let ours = self.turn.as_deref().is_some_and(|turn| params["turnId"] == turn);
@@ -238,7 +249,7 @@ impl Driver {
             Some((index, open)) => {
                 *open = request.clone();
                 if index == 0 && self.asking.take().is_some() {
-                    eprintln!("\nplacet: somebody else decided a stage; this is left:");
+                    show::tell("\nplacet: somebody else decided a stage; this is left:");
                 }
             }
             None => self.open.push(request.clone()),
@@ -249,11 +260,11 @@ impl Driver {
         let approval = &resolved["approvalId"];
         let word = |name: &str| show::visible(resolved[name].as_str().unwrap_or_default());
         if self.open.iter().any(|request| request["approvalId"] == *approval) {
-            eprintln!(
+            show::tell(format_args!(
                 "\nplacet: decided elsewhere meanwhile: {} by {}",
                 word("decision"),
                 word("resolvedBy")
-            );
+            ));
             self.close(approval);
         }
         if resolved["policyResult"] == "deny" && resolved["resolvedBy"] == "user" {
