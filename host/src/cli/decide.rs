@@ -51,11 +51,11 @@ impl Decide {
     }
 
     async fn decide(self, mut reach: Reach) -> Result<u8, Failure> {
-        let session = self.session(&reach).await?;
+        let session = self.session(&mut reach).await?;
         let Some(holder) = reach.log.holder(&session).await? else {
             if self.choice.is_none() {
                 let (requests, _) = reach.session(&session).await?;
-                requests.iter().filter(|request| self.is_about(request)).for_each(print);
+                requests.iter().filter(|request| self.is_about(request)).for_each(show::print);
             }
             let why = format!(
                 "no host holds the session {session}, so that nobody can be told; \
@@ -66,10 +66,10 @@ impl Decide {
         let mut client = connect(&reach, &holder).await?;
         let requests = listed(&mut client, &session).await.map_err(|e| self.failure(e))?;
         let Some(request) = requests.into_iter().find(|request| self.is_about(request)) else {
-            return Err(self.settled(&session));
+            return Err(self.settled(&mut reach, &session).await);
         };
         let Some(choice) = &self.choice else {
-            print(&request);
+            show::print(&request);
             let why = "name the choice: placet decide APPROVAL CHOICE";
             return Err(Failure::new(EXIT_USAGE, why));
         };
@@ -88,7 +88,7 @@ impl Decide {
             Ok(ack) => self.outcome(&mut client, &ack).await,
             Err(error) => {
                 if matches!(&error, ClientError::Refused(r) if r.kind == "approvalChoiceInvalid") {
-                    print(&request);
+                    show::print(&request);
                 }
                 Err(self.failure(error))
             }
@@ -100,7 +100,7 @@ impl Decide {
     }
 
     /// The session that the approval is pending in.
-    async fn session(&self, reach: &Reach) -> Result<String, Failure> {
+    async fn session(&self, reach: &mut Reach) -> Result<String, Failure> {
         let rows = reach.log.pending().await?;
         if let Some(row) = rows.into_iter().find(|row| row.approval == self.approval) {
             return Ok(row.session);
@@ -111,7 +111,7 @@ impl Decide {
             if marks
                 .any(|mark| matches!(mark, Mark::Opens { approval } if *approval == self.approval))
             {
-                return Err(self.settled(&row.session));
+                return Err(self.settled(reach, &row.session).await);
             }
         }
         let approval = show::visible(&self.approval);
@@ -119,10 +119,15 @@ impl Decide {
         Err(Failure::new(EXIT_USAGE, why))
     }
 
-    fn settled(&self, session: &str) -> Failure {
+    /// Says how an approval was resolved, that is pending no more.
+    async fn settled(&self, reach: &mut Reach, session: &str) -> Failure {
+        let resolved = reach.resolved(session, &self.approval).await.unwrap_or_default();
+        let word = |name: &str| resolved[name].as_str().map_or("?".to_owned(), show::visible);
         let why = format!(
-            "the approval {} was resolved already; `placet log show {session}` shows how",
-            show::visible(&self.approval)
+            "the approval {} was resolved already: {} by {}; `placet log show {session}` shows more",
+            show::visible(&self.approval),
+            word("decision"),
+            word("resolvedBy"),
         );
         Failure::new(EXIT_SETTLED, why)
     }
@@ -146,7 +151,7 @@ impl Decide {
             ),
             _ => return Ok(()),
         };
-        print(request);
+        show::print(request);
         Err(Failure::new(EXIT_USAGE, why))
     }
 
@@ -168,14 +173,24 @@ impl Decide {
         })?;
         let word = |value: &Value| show::visible(value.as_str().unwrap_or_default());
         if expected == "approval/updated" {
-            println!("decided: {}; this is left:", word(&told["change"]["decision"]));
-            print(&told);
+            show::line(format_args!(
+                "decided: {}; this is left:",
+                word(&told["change"]["decision"])
+            ));
+            show::print(&told);
             return Ok(EXIT_OK);
         }
-        println!("decided: {} ({})", word(&told["decision"]), word(&told["policyResult"]));
+        show::line(format_args!(
+            "decided: {} ({})",
+            word(&told["decision"]),
+            word(&told["policyResult"])
+        ));
         if told["amendment"].is_object() {
             let rule = word(&told["amendment"]["rulePreview"]);
-            println!("a rule came of it ({}): {rule}", word(&told["amendment"]["durability"]));
+            show::line(format_args!(
+                "a rule came of it ({}): {rule}",
+                word(&told["amendment"]["durability"])
+            ));
         }
         Ok(EXIT_OK)
     }
@@ -206,13 +221,4 @@ async fn connect(reach: &Reach, holder: &HostRow) -> Result<Client, Failure> {
         );
         Failure::new(EXIT_PENDING, why)
     })
-}
-
-fn print(request: &Value) {
-    for line in show::request(request) {
-        println!("  {line}");
-    }
-    for line in show::menu(request, show::choice_id) {
-        println!("  choice {line}");
-    }
 }

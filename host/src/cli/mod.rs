@@ -1,7 +1,6 @@
 //! The command line: what a person types, and the exit codes that scripts read.
 
 mod components;
-mod date;
 mod decide;
 mod host;
 mod log;
@@ -124,7 +123,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(Failure { code, message }) => {
-            eprintln!("placet: {message}");
+            show::tell(format_args!("placet: {message}"));
             ExitCode::from(code)
         }
     }

@@ -1,8 +1,8 @@
 //! `placet pending`: what waits for a decision, over all sessions of the home.
 
-use super::date::date;
 use super::reach::{Holder, Reach};
 use super::{EXIT_CONFIGURATION, Failure, runtime, show};
+use crate::date::rfc3339;
 use crate::log::{Log as _, PendingRow};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ impl Pending {
             Ok(reach) => reach,
             Err(folder) => {
                 self.print(&[]);
-                eprintln!("placet: there is no log in {} yet", folder.display());
+                show::tell(format_args!("placet: there is no log in {} yet", folder.display()));
                 return Ok(());
             }
         };
@@ -51,7 +51,10 @@ impl Pending {
                 match of_session(&mut reach, session, &rows).await {
                     Ok(found) => waiting.extend(found),
                     Err(failure) => {
-                        eprintln!("placet: session {session}: {}", show::visible(&failure.message));
+                        show::tell(format_args!(
+                            "placet: session {session}: {}",
+                            show::visible(&failure.message)
+                        ));
                         unreadable = unreadable.saturating_add(1);
                     }
                 }
@@ -70,16 +73,16 @@ impl Pending {
     fn print(&self, waiting: &[Waiting]) {
         if self.json {
             let approvals: Vec<Value> = waiting.iter().map(object).collect();
-            println!("{}", json!({"approvals": approvals}));
+            show::line(format_args!("{}", json!({"approvals": approvals})));
             return;
         }
         for one in waiting {
             text(one);
         }
         match waiting.len() {
-            0 => println!("nothing is pending"),
-            1 => println!("1 approval is pending"),
-            count => println!("{count} approvals are pending"),
+            0 => show::line("nothing is pending"),
+            1 => show::line("1 approval is pending"),
+            count => show::line(format_args!("{count} approvals are pending")),
         }
     }
 }
@@ -96,7 +99,7 @@ async fn of_session(
         let approval = request["approvalId"].as_str().unwrap_or_default().to_owned();
         let row = rows.iter().find(|row| row.approval == approval && row.session == session);
         let since = match row {
-            Some(row) => reach.since(row).await.map(date),
+            Some(row) => reach.since(row).await.map(rfc3339),
             None => None,
         };
         let session = session.to_owned();
@@ -116,25 +119,25 @@ fn object(waiting: &Waiting) -> Value {
 
 fn text(waiting: &Waiting) {
     let Waiting { approval, session, since, holder, request } = waiting;
-    println!("{}", show::visible(approval));
-    println!("  session: {}", show::visible(session));
-    println!("  since: {}", since.as_deref().unwrap_or("(not known)"));
+    show::line(format_args!("{}", show::visible(approval)));
+    show::line(format_args!("  session: {}", show::visible(session)));
+    show::line(format_args!("  since: {}", since.as_deref().unwrap_or("(not known)")));
     match holder {
         Some(Holder { host, silent: None }) => {
-            println!("  held by: host {host}; decide it with `placet decide {approval} CHOICE`");
+            show::line(format_args!(
+                "  held by: host {host}; decide it with `placet decide {approval} CHOICE`"
+            ));
         }
         Some(Holder { host, silent: Some(why) }) => {
-            println!("  held by: host {host}, which cannot be reached: {}", show::visible(why));
+            show::line(format_args!(
+                "  held by: host {host}, which cannot be reached: {}",
+                show::visible(why)
+            ));
         }
-        None => println!(
+        None => show::line(format_args!(
             "  held by: nobody; `placet run --session {session}` asks again, under a new id"
-        ),
+        )),
     }
-    for line in show::request(request) {
-        println!("  {line}");
-    }
-    for line in show::menu(request, show::choice_id) {
-        println!("  choice {line}");
-    }
-    println!();
+    show::print(request);
+    show::line("");
 }

@@ -6,8 +6,8 @@ use super::{EXIT_CONFIGURATION, Failure};
 use crate::client::{Client, ClientError};
 use crate::home::Home;
 use crate::limits;
-use crate::log::{HostRow, Log as _, PendingRow, SqliteLog};
-use crate::sessions::Hub;
+use crate::log::{HostRow, Log as _, Mark, PendingRow, SqliteLog};
+use crate::sessions::{Hub, PageRequest};
 use crate::transport;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -80,15 +80,32 @@ impl Reach {
 
     /// What the log says of a session, by the component alone.
     async fn stored(&mut self, session: &str) -> Result<Vec<Value>, Failure> {
+        let pending = self.hub()?.pending(session).await;
+        let pending =
+            pending.map_err(|fault| Failure::new(EXIT_CONFIGURATION, fault.sentence()))?;
+        Ok(approvals(serde_json::from_str(&pending).unwrap_or_default()))
+    }
+
+    fn hub(&mut self) -> Result<Arc<Hub>, Failure> {
         let hub = match &self.hub {
             Some(hub) => Arc::clone(hub),
             None => reader(&self.folder, Arc::clone(&self.log))?,
         };
         self.hub = Some(Arc::clone(&hub));
-        let pending = hub.pending(session).await;
-        let pending =
-            pending.map_err(|fault| Failure::new(EXIT_CONFIGURATION, fault.sentence()))?;
-        Ok(approvals(serde_json::from_str(&pending).unwrap_or_default()))
+        Ok(hub)
+    }
+
+    /// The event by which an approval was resolved.
+    pub(super) async fn resolved(&mut self, session: &str, approval: &str) -> Option<Value> {
+        let headers = self.log.headers(session).await.ok()?;
+        let closes = |mark: &Mark| matches!(mark, Mark::Closes { approval: of } if of == approval);
+        let record = headers.iter().find(|header| header.marks.iter().any(closes))?;
+        let cursor = Some(record.sequence.saturating_sub(1).to_string());
+        let max_bytes = limits::PAGE_BYTES_MAX;
+        let request = PageRequest { cursor, backward: false, limit: 1, max_bytes };
+        let page = self.hub().ok()?.page(session, &request).await.ok()?;
+        let mut page: Value = serde_json::from_str(&page).ok()?;
+        page.pointer_mut("/events/0/params").map(Value::take)
     }
 
     /// When an approval was opened, in milliseconds since 1970.

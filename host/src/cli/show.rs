@@ -5,7 +5,18 @@
 //! known here, so that one from a later day is shown like today's.
 
 use serde_json::Value;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
+use std::io::Write as _;
+
+/// A line on stderr; whether anybody is there to read it changes nothing.
+pub(super) fn tell(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A line on stdout, likewise.
+pub(super) fn line(line: impl Display) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
 
 /// Characters that are not seen, or that change how others are: ranges in ascending order.
 const UNSEEN: [(u32, u32); 38] = [
@@ -92,7 +103,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Members of a request that only name things, or that are shown in their own place.
-const PLUMBING: [&str; 13] = [
+const PLUMBING: [&str; 14] = [
     "sessionId",
     "approvalId",
     "turnId",
@@ -106,6 +117,7 @@ const PLUMBING: [&str; 13] = [
     "availableChoices",
     "toolName",
     "rawArgs",
+    "change",
 ];
 
 /// What a request is about, line by line.
@@ -199,9 +211,14 @@ pub(super) fn menu(params: &Value, name: impl Fn(usize, &Value) -> String) -> Ve
     lines
 }
 
-/// A choice by its id, as `placet decide` takes it.
-pub(super) fn choice_id(_: usize, choice: &Value) -> String {
-    visible(choice["choiceId"].as_str().unwrap_or_default())
+/// A request with its choices by their ids, as `placet decide` takes them.
+pub(super) fn print(params: &Value) {
+    let id = |choice: &Value| visible(choice["choiceId"].as_str().unwrap_or_default());
+    for line in
+        request(params).into_iter().chain(menu(params, |_, each| format!("choice {}:", id(each))))
+    {
+        self::line(format_args!("  {line}"));
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A client against a scripted host.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use super::{Client, ClientError, Message};
 use serde_json::{Value, json};

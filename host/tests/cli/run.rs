@@ -305,6 +305,24 @@ fn who_leaves_decides_nothing() {
 }
 
 #[test]
+fn a_terminal_that_goes_away_decides_nothing_and_the_host_ends_in_order() {
+    let home = Home::new();
+    let mut terminal = Terminal::open(&home, &["run", "touch made"]);
+    terminal.shows(CHOICE);
+    let listed = home.run(&["pending", "--json"]).out;
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let session = listed["approvals"][0]["sessionId"].as_str().unwrap().to_owned();
+    terminal.goes_away();
+    let closed = || !home.bodies(&session, "sessionClosed").is_empty();
+    assert!((0..6000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        closed()
+    }));
+    assert_eq!(approvals(&home, &session), (1, 0));
+    assert!(!made(&home, "made"));
+}
+
+#[test]
 fn what_was_typed_before_the_question_does_not_answer_it() {
     let home = Home::new();
     // The components are compiled anew, so that the question comes late.
@@ -319,4 +337,60 @@ fn what_was_typed_before_the_question_does_not_answer_it() {
     terminal.types("\u{3}");
     assert_eq!(terminal.ends().0, 12);
     assert!(!made(&home, "made"));
+}
+
+#[test]
+fn a_command_that_reads_as_a_turn_of_the_agent_is_a_command_all_the_same() {
+    let home = Home::new();
+    for script in [
+        r#"{"tool":"write_file","args":{"path":"made","content":"x"}}"#,
+        r#" {"say":"hello"}"#,
+        r#"{"a":1}"#,
+    ] {
+        let ended = run(&home, &["--mode", "allowAll", script]);
+        assert_eq!(ended.code, 127, "the shell looks for it: {}{}", ended.out, ended.err);
+        assert!(ended.out.contains("command not found"), "{}", ended.out);
+        assert!(!made(&home, "made"));
+    }
+}
+
+#[test]
+fn what_another_client_left_is_asked_about_whatever_its_kind() {
+    let home = Home::new();
+    let mut host = Host::start(&home);
+    let session = host.session(&home, "promptUnmatched");
+    let turn = host.turn(
+        &session,
+        r#"{"actions":[
+            {"tool":"beam","args":{"to":"\u202ethere"},"subject":{"kind":"teleport\n","to":"x"}},
+            {"tool":"fetch","args":{"url":"https://example.org"},
+             "subject":{"kind":"network","host":"example.org","port":443,"protocol":"https"}}]}"#,
+    );
+    host.event("approval/requested", &turn);
+    assert_eq!(host.close(), (0, String::new()));
+
+    let mut terminal = Terminal::open(&home, &["run", "--session", &session]);
+    let shown = terminal.shows(CHOICE);
+    let lines: Vec<&str> = shown.lines().collect();
+    for line in [
+        "  kind: teleport\\u{a}",
+        "  tool: \"beam\"",
+        "  1  Allow once  (scope: once)",
+        "  2  Reject  (scope: once; takes feedback)",
+    ] {
+        assert!(lines.contains(&line), "`{line}` in {shown}");
+    }
+    assert!(!shown.contains('\u{202e}'), "{shown}");
+    terminal.types("2\n");
+    terminal.shows("feedback");
+    terminal.types("\n");
+    let shown = terminal.shows(CHOICE);
+    for line in ["  kind: network", "  host: \"example.org\"", "  port: 443"] {
+        assert!(shown.lines().any(|shown| shown == line), "`{line}` in {shown}");
+    }
+    assert!(shown.contains("covers: "), "{shown}");
+    terminal.types("1\n");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert_eq!(approvals(&home, &session).0, 0);
 }

@@ -18,7 +18,8 @@ pub(crate) struct Ended {
 
 /// A home, the components that its hosts use and a workspace.
 pub(crate) struct Home {
-    folder: TempDir,
+    _folder: TempDir,
+    root: PathBuf,
     components: PathBuf,
 }
 
@@ -30,8 +31,19 @@ impl Home {
 
     /// The same for other components.
     pub(crate) fn with(components: &Path) -> Home {
+        Home::made(components, "")
+    }
+
+    /// The same at a path that goes on with this.
+    pub(crate) fn below(path: &str) -> Home {
+        Home::made(&components(), path)
+    }
+
+    fn made(components: &Path, below: &str) -> Home {
+        let folder = tempfile::tempdir().unwrap();
         let home = Home {
-            folder: tempfile::tempdir().unwrap(),
+            root: folder.path().join(below),
+            _folder: folder,
             components: components.canonicalize().unwrap_or_else(|_| components.to_owned()),
         };
         let cache = home.path().join("cache");
@@ -49,11 +61,11 @@ impl Home {
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("state")
+        self.root.join("state")
     }
 
     pub(crate) fn workspace(&self) -> PathBuf {
-        self.folder.path().join("workspace")
+        self.root.join("workspace")
     }
 
     pub(crate) fn database(&self) -> PathBuf {

@@ -2,10 +2,12 @@
 
 mod client;
 mod home;
+mod peer;
 mod terminal;
 
 pub(crate) use client::{Host, command_id, is_method, of_turn};
 pub(crate) use home::{Ended, Home};
+pub(crate) use peer::{Peer, sockets};
 pub(crate) use terminal::{CHOICE, Terminal};
 
 use std::path::{Path, PathBuf};

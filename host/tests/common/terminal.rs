@@ -59,6 +59,11 @@ impl Terminal {
         drop(self.input.take());
     }
 
+    /// The terminal is closed under the program.
+    pub(crate) fn goes_away(&mut self) {
+        self.child.kill().unwrap();
+    }
+
     /// What was shown since the last wait, up to and with this text.
     pub(crate) fn shows(&mut self, what: &str) -> String {
         let deadline = Instant::now() + PATIENCE;

@@ -3,8 +3,8 @@
 use super::out::Out;
 use super::{each_record, known, reader};
 use crate::cli::Failure;
-use crate::cli::date::date;
 use crate::cli::show::{unseen, visible};
+use crate::date::rfc3339;
 use crate::log::{Log as _, Mark, Stored};
 
 /// One line for each session, the one that was created last first.
@@ -19,7 +19,7 @@ pub(super) async fn list() -> Result<(), Failure> {
         out.line(&format!(
             "{:<width$}  {}  {:>5} records {:>3} pending  {}",
             visible(&row.session),
-            date(row.updated_ms),
+            rfc3339(row.updated_ms),
             row.head_sequence,
             waiting,
             visible(row.workspace.as_deref().unwrap_or("-")),
@@ -47,7 +47,7 @@ fn print(out: &mut Out, record: &Stored, bodies: bool) -> Result<(), Failure> {
     let line = format!(
         "{:>6}  {}  {:<18}  {}",
         header.sequence,
-        date(header.time_ms),
+        rfc3339(header.time_ms),
         visible(&header.kind),
         visible(&notes.join("  "))
     );

@@ -42,7 +42,8 @@ pub(super) struct Driver {
     open: Vec<Value>,
     asking: Option<Asking>,
     rejected: HashSet<String>,
-    printed: HashMap<String, usize>,
+    /// What was printed of each item's output.
+    printed: HashMap<String, String>,
     last: Option<Action>,
     interrupts: u32,
 }
@@ -103,12 +104,12 @@ impl Driver {
     /// Shows the oldest request; says whether there is anybody to see it.
     fn ask(&mut self) -> bool {
         let Some(request) = self.open.first() else { return true };
-        eprintln!("placet: may this run?");
+        show::tell("placet: may this run?");
         for line in show::request(request) {
-            eprintln!("  {line}");
+            show::tell(format_args!("  {line}"));
         }
         for line in show::menu(request, |index, _| format!("{}", index.saturating_add(1))) {
-            eprintln!("  {line}");
+            show::tell(format_args!("  {line}"));
         }
         let Some(terminal) = &mut self.terminal else { return false };
         terminal.forget();
@@ -121,10 +122,16 @@ impl Driver {
         match self.asking {
             Some(Asking::Choice) => {
                 let count = self.open.first().map_or(0, |request| show::choices(request).len());
-                eprint!("placet: your choice (1 to {count}; Ctrl-C leaves it pending): ");
+                let _ = write!(
+                    std::io::stderr(),
+                    "placet: your choice (1 to {count}; Ctrl-C leaves it pending): "
+                );
             }
             Some(Asking::Feedback { .. }) => {
-                eprint!("placet: feedback to the agent (an empty line gives none): ");
+                let _ = write!(
+                    std::io::stderr(),
+                    "placet: feedback to the agent (an empty line gives none): "
+                );
             }
             None => {}
         }
@@ -140,7 +147,9 @@ impl Driver {
                 let Some(choice) = number.and_then(|index| choices.get(index)) else {
                     let count = choices.len();
                     let typed = show::quoted(line);
-                    eprintln!("placet: {typed} is no choice: type a number from 1 to {count}");
+                    show::tell(format_args!(
+                        "placet: {typed} is no choice: type a number from 1 to {count}"
+                    ));
                     self.asking = Some(Asking::Choice);
                     self.prompt();
                     return Ok(None);
@@ -178,7 +187,10 @@ impl Driver {
             // The next stage, or what became of it, is told.
             Ok(_) => self.close(&request["approvalId"]),
             Err(ClientError::Refused(refusal)) => {
-                eprintln!("placet: not decided: {}", show::visible(&refusal.message));
+                show::tell(format_args!(
+                    "placet: not decided: {}",
+                    show::visible(&refusal.message)
+                ));
                 let meanwhile = ["approvalAlreadyResolved", "approvalRequirementStale"];
                 if meanwhile.contains(&refusal.kind.as_str()) {
                     self.close(&request["approvalId"]);
@@ -205,12 +217,16 @@ impl Driver {
         match message.method.as_str() {
             "approval/request" => self.requested(params),
             "approval/resolved" => self.resolved(params),
-            "item/delta" => {
+            "item/delta" if params["field"] == "visibleOutput" => {
                 let text = params["delta"].as_str().unwrap_or_default();
                 return self.output(&params["itemId"], text).await;
             }
             "item/completed" if params["item"]["kind"] == "toolCall" => {
                 return self.completed(&params["item"]).await;
+            }
+            "item/completed" if params["item"]["kind"] == "agentMessage" => {
+                let text = params["item"]["text"].as_str().unwrap_or_default();
+                show::tell(format_args!("placet: the agent says: {}", show::quoted(text)));
             }
             "turn/completed" => {
                 let ours = self.turn.as_deref().is_some_and(|turn| params["turnId"] == turn);
@@ -233,7 +249,7 @@ impl Driver {
             Some((index, open)) => {
                 *open = request.clone();
                 if index == 0 && self.asking.take().is_some() {
-                    eprintln!("\nplacet: somebody else decided a stage; this is left:");
+                    show::tell("\nplacet: somebody else decided a stage; this is left:");
                 }
             }
             None => self.open.push(request.clone()),
@@ -244,11 +260,11 @@ impl Driver {
         let approval = &resolved["approvalId"];
         let word = |name: &str| show::visible(resolved[name].as_str().unwrap_or_default());
         if self.open.iter().any(|request| request["approvalId"] == *approval) {
-            eprintln!(
+            show::tell(format_args!(
                 "\nplacet: decided elsewhere meanwhile: {} by {}",
                 word("decision"),
                 word("resolvedBy")
-            );
+            ));
             self.close(approval);
         }
         if resolved["policyResult"] == "deny" && resolved["resolvedBy"] == "user" {
@@ -260,8 +276,9 @@ impl Driver {
         let text = |name: &str| item[name].as_str().unwrap_or_default();
         // What was told before this client listened is not in the deltas.
         let output = text("visibleOutput");
-        let printed = self.printed.get(text("itemId")).copied().unwrap_or(0);
-        let end = self.output(&item["itemId"], output.get(printed..).unwrap_or_default()).await?;
+        let printed = self.printed.get(text("itemId")).map_or("", String::as_str);
+        let rest = output.strip_prefix(printed).unwrap_or_default().to_owned();
+        let end = self.output(&item["itemId"], &rest).await?;
         let ours = self.turn.as_deref().is_none_or(|turn| item["turnId"] == turn);
         if ours && item["status"] != "inProgress" {
             self.last = Some(Action {
@@ -278,8 +295,7 @@ impl Driver {
     /// The command's own output goes where it would have gone.
     async fn output(&mut self, item: &Value, text: &str) -> Result<Option<End>, ClientError> {
         let item = item.as_str().unwrap_or_default().to_owned();
-        let printed = self.printed.entry(item).or_default();
-        *printed = printed.saturating_add(text.len());
+        self.printed.entry(item).or_default().push_str(text);
         let mut out = std::io::stdout().lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         drop(out);

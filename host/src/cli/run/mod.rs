@@ -33,7 +33,7 @@ pub(super) struct Run {
         required_unless_present = "session"
     )]
     command: Vec<String>,
-    /// The mode to start in: what happens to what no rule, grant or known-safe command covers
+    /// What happens to what no rule, grant or known-safe command covers; promptUnmatched when absent
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(MODES), conflicts_with = "session")]
     mode: Option<String>,
     /// Where it runs; the current folder when absent
@@ -81,11 +81,6 @@ impl Run {
             return Err(Failure::new(EXIT_USAGE, why));
         }
         let script = words::script(&self.command);
-        if script.as_deref().is_some_and(words::is_structured) {
-            let why = "the command is a JSON object, which no shell runs; quote it as words of a \
-                       command, for example: placet run echo '{}'";
-            return Err(Failure::new(EXIT_USAGE, why));
-        }
         let runtime = runtime()?;
         let code = runtime.block_on(self.hosted(script));
         runtime.shutdown_background();
@@ -128,11 +123,11 @@ impl Run {
             Ok(End::Left(approvals)) => left(&session, &approvals, attended),
             Err(error) => {
                 let Failure { code, message } = failure(error);
-                eprintln!("placet: {message}");
+                show::tell(format_args!("placet: {message}"));
                 code
             }
         };
-        eprintln!("placet: log: placet log show {session}");
+        show::tell(format_args!("placet: log: placet log show {session}"));
         Ok(code)
     }
 
@@ -144,10 +139,10 @@ impl Run {
         }
         let mut mode = self.mode.as_deref();
         if mode.is_none() && !attended {
-            eprintln!(
+            show::tell(format_args!(
                 "placet: stdin or stderr is no terminal, so nobody can be asked: what nothing \
                  covers is refused (denyUnmatched)"
-            );
+            ));
             mode = Some("denyUnmatched");
         }
         let root = self.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -159,7 +154,7 @@ impl Run {
 
 async fn proceed(driver: &mut Driver, script: Option<String>) -> Result<End, ClientError> {
     if let Some(script) = script {
-        let input = json!([{"type": "text", "text": turn_text(script)}]);
+        let input = json!([{"type": "text", "text": words::turn(&script)}]);
         let params = json!({"sessionId": driver.session, "input": input});
         let started = driver.client.command("turn/start", params).await?;
         driver.turn = started["turnId"].as_str().map(str::to_owned);
@@ -167,42 +162,38 @@ async fn proceed(driver: &mut Driver, script: Option<String>) -> Result<End, Cli
     driver.run().await
 }
 
-/// The turn that runs a command. One that reads as a JSON object would be a JSON turn of
-/// the agent's, and is put into one that runs it.
-fn turn_text(script: String) -> String {
-    let is_turn = serde_json::from_str::<Value>(&script).is_ok_and(|value| value.is_object());
-    if is_turn { json!({"tool": "shell", "args": {"command": script}}).to_string() } else { script }
-}
-
 /// Says how an action ended, and with which code this process does.
 fn report(action: Option<&Action>, attended: bool) -> u8 {
     let Some(action) = action else {
-        eprintln!("placet: nothing ran");
+        show::tell("placet: nothing ran");
         return EXIT_CUT;
     };
     if action.truncated {
-        eprintln!("placet: there was more output than is kept; the rest is not shown");
+        show::tell("placet: there was more output than is kept; the rest is not shown");
     }
     let reason = show::visible(&action.reason);
     match (action.status.as_str(), action.exit_code) {
         ("completed", code) => u8::try_from(code.unwrap_or(0)).unwrap_or(EXIT_FAILED),
         ("rejected", _) if action.by_person => {
-            eprintln!("placet: rejected, so that nothing ran: {reason}");
+            show::tell(format_args!("placet: rejected, so that nothing ran: {reason}"));
             EXIT_REJECTED
         }
         ("rejected", _) => {
-            eprintln!("placet: refused by policy, so that nothing ran: {reason}");
+            show::tell(format_args!("placet: refused by policy, so that nothing ran: {reason}"));
             if !attended {
-                eprintln!(
+                show::tell(format_args!(
                     "placet: run it at a terminal to be asked, or with --mode promptUnmatched to \
                      leave the question for later"
-                );
+                ));
             }
             EXIT_REFUSED
         }
         (status, _) => {
             let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-            eprintln!("placet: it did not run to its end ({}){reason}", show::visible(status));
+            show::tell(format_args!(
+                "placet: it did not run to its end ({}){reason}",
+                show::visible(status)
+            ));
             EXIT_CUT
         }
     }
@@ -210,17 +201,19 @@ fn report(action: Option<&Action>, attended: bool) -> u8 {
 
 /// Says what was left, and how to come back to it.
 fn left(session: &str, approvals: &[String], attended: bool) -> u8 {
-    eprintln!();
+    show::tell("");
     if !attended {
-        eprintln!("placet: there is no terminal to ask at");
+        show::tell("placet: there is no terminal to ask at");
     }
     for approval in approvals {
-        eprintln!("placet: nothing was decided; the approval {approval} stays pending");
+        show::tell(format_args!(
+            "placet: nothing was decided; the approval {approval} stays pending"
+        ));
     }
-    eprintln!(
+    show::tell(format_args!(
         "placet: come back with `placet run --session {session}` (it asks again, under a new id); \
          `placet pending` lists what waits"
-    );
+    ));
     EXIT_PENDING
 }
 

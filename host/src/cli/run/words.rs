@@ -1,6 +1,6 @@
 //! The command as it was typed, as the shell script that is proposed.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One word is a script of its own; several are the words of one command.
 pub(super) fn script(words: &[String]) -> Option<String> {
@@ -21,9 +21,12 @@ fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Whether the agent would read the script as something other than a script.
-pub(super) fn is_structured(script: &str) -> bool {
-    matches!(serde_json::from_str(script), Ok(Value::Object(_)))
+/// The turn in which the agent proposes this script, also where the script reads as a turn.
+pub(super) fn turn(script: &str) -> String {
+    match serde_json::from_str(script) {
+        Ok(Value::Object(_)) => json!({"tool": "shell", "args": {"command": script}}).to_string(),
+        _ => script.to_owned(),
+    }
 }
 
 #[cfg(test)]
