@@ -32,9 +32,10 @@ def new_command_id() -> str:
 
 
 class Frame(Dict[str, Any]):
-    """One inbound frame and its place in the order of arrival."""
+    """One inbound frame, its place in the order of arrival, and its line as it came."""
 
     pos: int = -1
+    raw: str = ""
 
 
 class RawHost:
@@ -217,7 +218,7 @@ class RawHost:
         except (ValueError, TypeError) as error:
             self.violations.append(f"not one JSON object in UTF-8: {line[:200]!r} ({error})")
             return
-        frame.pos = len(self.frames)
+        frame.pos, frame.raw = len(self.frames), line[:-1].decode("utf-8")
         self.frames.append(frame)
         if b"\r" in line:
             self.violations.append("a CR in a frame")
