@@ -38,6 +38,8 @@ pub struct Serve {
     /// nothing is open; never when absent.
     #[serde(default, deserialize_with = "seconds")]
     pub idle_unload_seconds: Option<u64>,
+    /// Whether a host can be reached by `placet pending` and `placet decide`; it can when absent.
+    pub socket: Option<bool>,
 }
 
 /// `[authority]`
@@ -47,6 +49,9 @@ pub struct Authority {
     /// The seal of a client that started the host on stdin and stdout; `allowAll` when absent.
     #[serde(default, deserialize_with = "mode")]
     pub stdio: Option<String>,
+    /// The seal of who comes by a host's socket; `promptUnmatched` when absent.
+    #[serde(default, deserialize_with = "mode")]
+    pub socket: Option<String>,
     /// Modes that nobody may select.
     #[serde(default, deserialize_with = "modes")]
     pub withhold: Vec<String>,
@@ -89,6 +94,18 @@ impl UserConfig {
     #[must_use]
     pub fn idle_unload(&self) -> Option<Duration> {
         self.serve.idle_unload_seconds.map(Duration::from_secs)
+    }
+
+    /// The seal of who comes by the socket.
+    #[must_use]
+    pub fn socket_seal(&self) -> &str {
+        self.authority.socket.as_deref().unwrap_or("promptUnmatched")
+    }
+
+    /// Whether a host opens a socket.
+    #[must_use]
+    pub fn opens_socket(&self) -> bool {
+        self.serve.socket.unwrap_or(true)
     }
 
     /// The fingerprint to serve.
@@ -166,7 +183,9 @@ mod tests {
     #[test]
     fn nothing_is_the_default() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(UserConfig::read(folder.path()).unwrap().stdio_seal(), "allowAll");
+        let config = UserConfig::read(folder.path()).unwrap();
+        assert_eq!((config.stdio_seal(), config.socket_seal()), ("allowAll", "promptUnmatched"));
+        assert!(config.opens_socket());
     }
 
     #[test]
@@ -180,7 +199,10 @@ mod tests {
     #[test]
     fn a_workspace_cannot_raise_a_seal() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(FILE), "[authority]\nstdio = \"allowAll\"\n").unwrap();
-        assert!(WorkspaceConfig::read(folder.path()).unwrap_err().contains("stdio"));
+        for member in ["stdio", "socket"] {
+            let text = format!("[authority]\n{member} = \"allowAll\"\n");
+            std::fs::write(folder.path().join(FILE), text).unwrap();
+            assert!(WorkspaceConfig::read(folder.path()).unwrap_err().contains(member));
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod agents;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod engine;
 pub mod exec;

@@ -100,8 +100,14 @@ pub const IDLE_UNLOAD_SECONDS_MIN: u64 = 1;
 /// Commands that may wait for one session.
 pub const SESSION_COMMANDS_QUEUED_MAX: usize = 256;
 
-/// Sessions that a list shows.
-pub const SESSIONS_LISTED_MAX: usize = 200;
+/// Records that one `redacted` record names; more are named in several.
+pub const REDACTED_RECORDS_MAX: usize = 10_000;
+
+/// Sessions that a page of a list shows at most.
+pub const SESSIONS_LISTED_MAX: u64 = 200;
+
+/// Sessions that a page of a list shows when nothing is said.
+pub const SESSIONS_LISTED_DEFAULT: u64 = 50;
 
 /// Bytes of a session id that a client may choose.
 pub const SESSION_ID_BYTES_MAX: usize = 128;
@@ -129,3 +135,21 @@ pub const OVERSIZED_PREFIX_BYTES: usize = 64 * 1024;
 
 /// Bytes of a client's name.
 pub const CLIENT_NAME_BYTES_MAX: usize = 128;
+
+/// Frames that wait between our own client and its connection.
+pub const CLIENT_FRAMES_QUEUED_MAX: usize = 256;
+
+/// What a host may say before it answers our own client.
+pub const CLIENT_MESSAGES_HELD_MAX: usize = 10_000;
+
+/// Connections that one host serves on its socket at the same time.
+pub const SOCKET_CONNECTIONS_MAX: usize = 64;
+
+/// Pause after a connection could not be taken.
+pub const SOCKET_ACCEPT_PAUSE_MS: u64 = 100;
+
+/// How long a host that ends waits for a peer on its socket to read the last frames.
+pub const SOCKET_DRAIN_MS_MAX: u64 = 1_000;
+
+/// How long our own commands wait for another host to answer on its socket.
+pub const SOCKET_ANSWER_MS_MAX: u64 = 10_000;

@@ -7,8 +7,8 @@
 use crate::evaluator::{Evaluator, Served};
 use anyhow::{Context as _, Result, anyhow};
 use placet_policy::types::{
-    Action, Context, Event, Explanation, Input, Logged, Overview, PathQuery, Presented, Proposal,
-    Recovery, Refusal, Reply, Summary, Supply,
+    Action, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
+    Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -305,5 +305,10 @@ impl Evaluator for InComponent {
         let functions = self.instance.placet_policy_evaluator();
         let (context, proposal) = (convert(context)?, convert(proposal)?);
         answer(ran(functions.call_explain(&mut self.store, state, &context, &proposal))?)
+    }
+
+    fn erasable(&mut self, records: &[Logged], wanted: &[u64]) -> Result<Result<Erasure, Refusal>> {
+        let functions = self.instance.placet_policy_evaluator();
+        answer(ran(functions.call_erasable(&mut self.store, &convert_all(records)?, wanted))?)
     }
 }

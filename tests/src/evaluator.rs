@@ -5,8 +5,8 @@
 
 use anyhow::Result;
 use placet_policy::types::{
-    Action, Answer, Context, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
-    Proposal, Recovery, Refusal, Reply, Summary, Supply,
+    Action, Answer, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery,
+    Presented, Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 
 /// What stands behind the mode import.
@@ -85,4 +85,7 @@ pub trait Evaluator {
         context: &Context,
         proposal: &Proposal,
     ) -> Result<Result<Explanation, Refusal>>;
+
+    /// Which bodies can be erased.
+    fn erasable(&mut self, records: &[Logged], wanted: &[u64]) -> Result<Result<Erasure, Refusal>>;
 }

@@ -4,8 +4,8 @@ use crate::evaluator::{Evaluator, Served};
 use anyhow::Result;
 use placet_modes::wit::exports::placet::policy::mode as served;
 use placet_policy::types::{
-    Action, Answer, Context, Decision, Event, Explanation, Input, Logged, Overview, PathQuery,
-    Presented, Proposal, Recovery, Refusal, Reply, Summary, Supply,
+    Action, Answer, Context, Decision, Erasure, Event, Explanation, Input, Logged, Overview,
+    PathQuery, Presented, Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 
 /// The native evaluator.
@@ -134,5 +134,9 @@ impl Evaluator for Native {
         let Native { served, asked } = self;
         let mut ask = |summary: &Summary| Native::ask(served, asked, summary);
         Ok(placet_policy::explain(state, context, proposal, &mut ask))
+    }
+
+    fn erasable(&mut self, records: &[Logged], wanted: &[u64]) -> Result<Result<Erasure, Refusal>> {
+        Ok(placet_policy::erasable(records, wanted))
     }
 }

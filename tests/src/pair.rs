@@ -5,8 +5,8 @@ use crate::evaluator::{Evaluator, Served};
 use crate::native::Native;
 use anyhow::{Result, bail};
 use placet_policy::types::{
-    Action, Context, Event, Explanation, Input, Logged, Overview, PathQuery, Presented, Proposal,
-    Recovery, Refusal, Reply, Summary, Supply,
+    Action, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
+    Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 use serde::Serialize;
 
@@ -122,5 +122,11 @@ impl Evaluator for Pair {
         let native = self.native.explain(state, context, proposal)?;
         let component = self.component.explain(state, context, proposal)?;
         self.same("explain", native, &component)
+    }
+
+    fn erasable(&mut self, records: &[Logged], wanted: &[u64]) -> Result<Result<Erasure, Refusal>> {
+        let native = self.native.erasable(records, wanted)?;
+        let component = self.component.erasable(records, wanted)?;
+        self.same("erasable", native, &component)
     }
 }

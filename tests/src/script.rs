@@ -194,6 +194,7 @@ impl<E: Evaluator> Script<E> {
                         line.text.to_owned()
                     },
                     if_busy: line.value("busy").map(str::to_owned),
+                    display_text: line.value("display").map(str::to_owned),
                 })
             }
             "stop" => Input::Stop(TurnStop {

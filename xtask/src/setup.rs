@@ -1,4 +1,4 @@
-//! `cargo xtask setup`: the wasm toolchain and the Python environment of the real clients.
+//! `cargo xtask setup`: the wasm toolchain and what the real clients need, Python and Rust.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
 
 use crate::process::{apt_install, capture, cargo_in, on_path, run};
+use crate::test::clients;
 use crate::wasm::Toolchain;
 use crate::workspace::{Workspace, cargo};
 
@@ -21,6 +22,8 @@ pub(crate) fn run_all(workspace: &Workspace) -> anyhow::Result<()> {
     linters(workspace);
     let interpreter = python(workspace)?;
     println!("setup: Python environment at {}", workspace.shown(&interpreter));
+    let sdk = clients::prepare(workspace).context("the Rust clients")?;
+    println!("setup: Rust SDK at {}", sdk.display());
     Ok(())
 }
 

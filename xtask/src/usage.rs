@@ -8,7 +8,7 @@ use crate::test::stage_names;
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask VERB [OPTIONS]
 
-  setup                    install what the other verbs need: wasm toolchain, Python environment
+  setup                    install what the other verbs need: wasm toolchain, Python environment, Rust SDK
   components               build, encode and inspect the policy component and the four modes
   demo                     ask, decide, run, kill, recover, verify: the main job, told step by step
       --placet PATH        use this binary and build nothing

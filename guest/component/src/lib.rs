@@ -1,8 +1,8 @@
 //! The policy component: `placet-policy` exported, with the mode import as its only way out.
 
 use placet_policy::types::{
-    Action, Answer, Context, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
-    Proposal, Recovery, Refusal, Reply, Summary, Supply,
+    Action, Answer, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery,
+    Presented, Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 use placet_policy::wit;
 
@@ -67,6 +67,10 @@ impl wit::exports::placet::policy::evaluator::Guest for Component {
         proposal: Proposal,
     ) -> Result<Explanation, Refusal> {
         placet_policy::explain(&state, &context, &proposal, &mut ask)
+    }
+
+    fn erasable(records: Vec<Logged>, wanted: Vec<u64>) -> Result<Erasure, Refusal> {
+        placet_policy::erasable(&records, &wanted)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::types::{self, Header, Logged, PathClass, Refusal, TableRow, Waiter};
 use serde::{Deserialize, Serialize};
 
 /// The format number that this version writes. Format 2 added subjects (files,
-/// networks, sockets, processes, declared ones), `actionJudged` and `agentMessage`;
+/// networks, sockets, processes, declared ones), `actionJudged`, `agentMessage` and `redacted`;
 /// what format 1 holds is read as it is.
 pub(crate) const FORMAT: u32 = 2;
 
@@ -52,6 +52,11 @@ pub(crate) enum Body {
         command: String,
         seal: Option<Mode>,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display: Option<String>,
+        /// It replaces the running turn, so it goes before those that wait.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        front: bool,
     },
     TurnStarted {
         turn: String,
@@ -63,6 +68,8 @@ pub(crate) enum Body {
         turn: String,
         command: String,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        display: Option<String>,
     },
     AgentMessage {
         item: String,
@@ -151,6 +158,11 @@ pub(crate) enum Body {
         item: Item,
         /// A word of ours for why: `ran`, `denied`, `interrupted`, `notStarted`, `outcomeUnknown`, ...
         cause: String,
+    },
+    /// The bodies of these records are erased, from this record on.
+    Redacted {
+        sequences: Vec<u64>,
+        client: String,
     },
 }
 
@@ -419,6 +431,7 @@ impl Body {
             Body::ApprovalResolved { .. } => "approvalResolved",
             Body::ExecutionStarted { .. } => "executionStarted",
             Body::ItemEnded { .. } => "itemEnded",
+            Body::Redacted { .. } => "redacted",
         }
     }
 

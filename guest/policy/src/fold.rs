@@ -5,6 +5,7 @@
 //! proposed, and a host that folds the log arrives at the very same state.
 
 use crate::codec::{self, Body, Request, Resolution, StopBy, Subject, Terminal};
+use crate::erase;
 use crate::evaluate::facts_digest;
 use crate::modes::Mode;
 use crate::state::{Approval, FORMAT, Grant, Item, LastTurn, Phase, Queued, Source, State, Turn};
@@ -14,6 +15,9 @@ use crate::types::{Logged, Refusal};
 pub(crate) fn apply(state: Option<State>, record: &Logged) -> Result<State, Refusal> {
     let sequence = record.header.sequence;
     let time = record.header.time_ms;
+    if record.body.is_none() {
+        return erase::passed(state, record);
+    }
     let body = codec::decode(record)?;
     let Some(mut state) = state else {
         return start(sequence, time, body);
@@ -30,7 +34,7 @@ pub(crate) fn apply(state: Option<State>, record: &Logged) -> Result<State, Refu
     Ok(state)
 }
 
-fn unreadable(sequence: u64, why: &str) -> Refusal {
+pub(crate) fn unreadable(sequence: u64, why: &str) -> Refusal {
     Refusal::Unreadable(format!("record {sequence} does not fit the records before it: {why}"))
 }
 
@@ -82,14 +86,15 @@ fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
                 turn.finished = true;
             }
         }
-        Body::SessionClosed { .. } | Body::CommandNoted { .. } => {}
+        Body::SessionClosed { .. } | Body::CommandNoted { .. } | Body::Redacted { .. } => {}
         Body::ModeChanged { mode, command, .. } => {
             state.mode = mode;
             state.source = Source::ApprovalReconfigure;
             state.selected_by = Some(command);
         }
-        Body::TurnQueued { turn, command, seal, text: _ } => {
-            state.queued.push(Queued { id: turn, command, seal, sequence });
+        Body::TurnQueued { turn, command, seal, front, .. } => {
+            let place = if front { 0 } else { state.queued.len() };
+            state.queued.insert(place, Queued { id: turn, command, seal, sequence });
         }
         Body::TurnStarted { turn, command, seal } => {
             turn_started(state, time, turn, command, seal)?

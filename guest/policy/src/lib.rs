@@ -26,6 +26,7 @@ pub mod shell;
 mod canonical;
 mod codec;
 mod describe;
+mod erase;
 mod evaluate;
 mod fold;
 mod grants;
@@ -84,6 +85,7 @@ pub fn recover(
 
 /// Folds records into a state, from the beginning where `state` is none.
 pub fn fold(state: Option<&[u8]>, records: &[Logged]) -> Result<Vec<u8>, Refusal> {
+    erase::recorded(records)?;
     let mut current = match state {
         Some(bytes) => Some(state::State::decode(bytes)?),
         None => None,
@@ -130,4 +132,9 @@ pub fn explain(
     let verdict =
         evaluate::evaluate(&state, context, &proposal.action, &subject, &proposal.facts, ask);
     Ok(verdict.explain(&subject))
+}
+
+/// Which of the wanted bodies can be erased, and what must go together with them.
+pub fn erasable(records: &[Logged], wanted: &[u64]) -> Result<Erasure, Refusal> {
+    erase::erasable(records, wanted)
 }

@@ -3,6 +3,7 @@
 use crate::codec::{
     self, Amendment, Body, Item, Request, Resolution, ResolvedBy, Stage, Subject, Terminal,
 };
+use crate::erase;
 use crate::ids;
 use crate::menu::Choice;
 use crate::time::rfc3339;
@@ -12,6 +13,9 @@ use serde_json::{Map, Value, json};
 /// The view event of a record, if it has one.
 pub(crate) fn render(session: &str, record: &Logged) -> Result<Option<Event>, Refusal> {
     if !record.header.marks.contains(&Mark::View) {
+        return Ok(None);
+    }
+    if record.body.is_none() && erase::can_be(record) {
         return Ok(None);
     }
     let place =
@@ -42,7 +46,8 @@ impl Place<'_> {
             | Body::SessionClosed { .. }
             | Body::CommandNoted { .. }
             | Body::TurnQueued { .. }
-            | Body::TurnStopRequested { .. } => return None,
+            | Body::TurnStopRequested { .. }
+            | Body::Redacted { .. } => return None,
             Body::ModeChanged { mode, command, client } => (
                 "session/approvalModeChanged",
                 json!({
@@ -56,15 +61,15 @@ impl Place<'_> {
                     "turnId": turn, "commandId": command, "sourceRange": self.source("run", turn),
                 }),
             ),
-            Body::UserMessage { item, turn, command, text } => (
+            Body::UserMessage { item, turn, command, text, display } => (
                 "item/completed",
                 json!({
                     "sourceRange": self.source("run", turn),
-                    "item": {
+                    "item": compact(json!({
                         "itemId": item, "kind": "userMessage", "turnId": turn, "revision": 1,
                         "status": "completed", "recordedAt": self.time, "text": text,
-                        "commandId": command,
-                    },
+                        "displayText": display, "commandId": command,
+                    })),
                 }),
             ),
             Body::TurnCompleted { turn, terminal, reason, error, duration_ms } => (

@@ -1,8 +1,15 @@
 //! The command line: what a person types, and the exit codes that scripts read.
 
 mod components;
+mod date;
+mod decide;
+mod host;
 mod log;
+mod pending;
+mod reach;
+mod run;
 mod serve;
+mod show;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -17,6 +24,16 @@ pub const EXIT_USAGE: u8 = 2;
 pub const EXIT_CONFIGURATION: u8 = 3;
 /// Another host holds what is needed; try again when it has ended.
 pub const EXIT_LEASE: u8 = 4;
+/// Policy refused the command, so that nothing ran; or who asks may not decide.
+pub const EXIT_REFUSED: u8 = 10;
+/// A person rejected the command, so that nothing ran.
+pub const EXIT_REJECTED: u8 = 11;
+/// It waits for a decision.
+pub const EXIT_PENDING: u8 = 12;
+/// The command did not run to its end.
+pub const EXIT_CUT: u8 = 13;
+/// Somebody else decided first.
+pub const EXIT_SETTLED: u8 = 14;
 
 /// A failure with its exit code and one sentence for a person.
 #[derive(Debug)]
@@ -56,6 +73,9 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  placet run 'make test'               run a command, asking here where policy cannot tell
+  placet pending                       what waits for a decision, over all sessions
+  placet decide APPROVAL               show one of them; with a choice of its menu, decide it
   placet serve                         a host for one client on stdin and stdout
   placet serve --fingerprint sha256:…  the same, for a client that pins another schema
   placet log show                      the sessions of this home
@@ -67,6 +87,9 @@ State lies in $PLACET_HOME, else in the platform's data folder.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Run(run::Run),
+    Pending(pending::Pending),
+    Decide(decide::Decide),
     /// Serve MSP to the client that started this program, on stdin and stdout
     Serve(serve::Serve),
     /// Look at the durable log
@@ -84,21 +107,35 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { EXIT_USAGE } else { EXIT_OK });
         }
     };
+    let done = |()| EXIT_OK;
     let result = match arguments.verb {
-        _ if arguments.components => components::print(),
-        Some(Verb::Serve(serve)) => serve.run(),
-        Some(Verb::Log(log)) => log.run(),
+        _ if arguments.components => components::print().map(done),
+        Some(Verb::Run(run)) => run.run(),
+        Some(Verb::Pending(pending)) => pending.run().map(done),
+        Some(Verb::Decide(decide)) => decide.run(),
+        Some(Verb::Serve(serve)) => serve.run().map(done),
+        Some(Verb::Log(log)) => log.run().map(done),
         None => Err(Failure::new(
             EXIT_USAGE,
-            "say what to do: placet serve, placet log, or placet --help for more",
+            "say what to do: placet run, placet serve, placet log, or placet --help for more",
         )),
     };
     match result {
-        Ok(()) => ExitCode::from(EXIT_OK),
+        Ok(code) => ExitCode::from(code),
         Err(Failure { code, message }) => {
             eprintln!("placet: {message}");
             ExitCode::from(code)
         }
+    }
+}
+
+/// The exit code for an error of the wire.
+fn refusal_code(kind: &str) -> u8 {
+    match kind {
+        "sessionInUse" => EXIT_LEASE,
+        "invalidParams" | "sessionNotFound" | "sessionNotLoaded" | "inputTooLarge" => EXIT_USAGE,
+        "commandRejected" => EXIT_CONFIGURATION,
+        _ => EXIT_FAILED,
     }
 }
 

@@ -16,8 +16,8 @@ use std::sync::Arc;
 pub use bindings::types;
 pub use catalog::{Catalog, MODES, POLICY};
 use types::{
-    Action, Context, Event, Explanation, Input, Logged, Overview, PathQuery, Presented, Proposal,
-    Recovery, Refusal, Reply, Supply,
+    Action, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
+    Proposal, Recovery, Refusal, Reply, Supply,
 };
 
 /// Why a call gave no answer.
@@ -190,6 +190,18 @@ impl Engine {
         proposal: Proposal,
     ) -> Result<Result<Explanation, Refusal>, EngineError> {
         self.pool.call(move |policy| policy.explain(&state, &context, &proposal)).await
+    }
+
+    /// Which bodies of a session can be erased, given its whole log.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    pub async fn erasable(
+        &self,
+        records: Vec<Logged>,
+        wanted: Vec<u64>,
+    ) -> Result<Result<Erasure, Refusal>, EngineError> {
+        self.pool.call(move |policy| policy.erasable(&records, &wanted)).await
     }
 }
 

@@ -1,8 +1,8 @@
 //! One instance of the policy component, and the modes behind its import.
 
 use super::bindings::types::{
-    Action, Context, Event, Explanation, Input, Logged, Overview, PathQuery, Presented, Proposal,
-    Recovery, Refusal, Reply, Supply,
+    Action, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
+    Proposal, Recovery, Refusal, Reply, Supply,
 };
 use super::bindings::{ApprovalMode, Policy, mode_export, mode_import};
 use super::catalog::{Catalog, Mode};
@@ -165,5 +165,13 @@ impl PolicyInstance {
         proposal: &Proposal,
     ) -> wasmtime::Result<Result<Explanation, Refusal>> {
         call!(self, call_explain, state, context, proposal)
+    }
+
+    pub(super) fn erasable(
+        &mut self,
+        records: &[Logged],
+        wanted: &[u64],
+    ) -> wasmtime::Result<Result<Erasure, Refusal>> {
+        call!(self, call_erasable, records, wanted)
     }
 }

@@ -366,9 +366,11 @@ async fn erasing_keeps_the_chain<S: Store>(store: &S) -> Result<()> {
     let log = store.host().await?;
     let lease = log.create("s", meta(1)).await?;
     append(&*log, &lease, plain(1..=3)).await?;
+    log.snapshot_put(&lease, 3, 1, vec![1]).await?;
     let before = log.head("s").await?;
     ensure!(log.erase(&lease, &[2, 3, 7]).await? == 2, "another number of bodies");
     ensure!(log.erase(&lease, &[2]).await? == 0, "erased twice");
+    ensure!(log.snapshot_get("s").await?.is_none(), "a state from before is kept");
     let record = log.record("s", 2).await?.context("the record is gone")?;
     ensure!(record.body.is_none() && record.salt.is_none(), "the body is there");
     ensure!(record.header == draft(2, vec![Mark::View]).header, "another header");

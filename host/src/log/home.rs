@@ -106,16 +106,18 @@ impl Home {
 
     /// Removes what a dead host left; the caller holds the commit lock.
     pub(super) fn bury(&self, host: &str, socket: Option<&str>) {
-        // Both are litter: if they cannot be removed the next start tries again.
-        let _ = fs::remove_file(self.hosts().join(lock_name(host)));
-        if let Some(socket) = socket.map(Path::new) {
-            use std::os::unix::fs::FileTypeExt as _;
+        use std::os::unix::fs::FileTypeExt as _;
+        // Litter all of it: what cannot be removed the next start tries again. The lock
+        // file goes last, by it the next start finds the rest.
+        let usual = self.hosts().join(socket_name(host));
+        for socket in socket.map(Path::new).into_iter().chain([usual.as_path()]) {
             let ours = socket.starts_with(&self.root)
                 && fs::symlink_metadata(socket).is_ok_and(|m| m.file_type().is_socket());
             if ours {
                 let _ = fs::remove_file(socket);
             }
         }
+        let _ = fs::remove_file(self.hosts().join(lock_name(host)));
     }
 
     /// Creates the database file, empty, if there is none. SQLite gives its own
@@ -160,6 +162,11 @@ impl Drop for Life {
 /// The name of a host's lock file.
 pub(super) fn lock_name(host: &str) -> String {
     format!("{host}.lock")
+}
+
+/// The name of a host's socket; see [`crate::transport::Socket`].
+fn socket_name(host: &str) -> String {
+    format!("{host}.sock")
 }
 
 fn create_folder(path: &Path) -> Result<(), LogError> {

@@ -400,7 +400,9 @@ impl Log for MemoryLog {
         let mut store = self.store();
         store.settle();
         let mut erased = 0;
-        for raw in &mut store.held(&self.host, lease)?.records {
+        let held = store.held(&self.host, lease)?;
+        held.snapshot = None;
+        for raw in &mut held.records {
             if raw.body.is_some() && sequences.contains(&raw.sequence) {
                 (raw.body, raw.salt) = (None, None);
                 erased += 1;

@@ -191,8 +191,8 @@ pub trait Log: Send + Sync {
     /// The state that was kept last.
     async fn snapshot_get(&self, session: &str) -> Result<Option<Snapshot>, LogError>;
 
-    /// Erases the bodies of records; headers and chain stay. Which records may be
-    /// erased is the caller's to know. Returns how many bodies were there.
+    /// Erases the bodies of records, and the snapshot; headers and chain stay. Which
+    /// records may be erased is the caller's to know. Returns how many bodies were there.
     async fn erase(&self, lease: &Lease, sequences: &[u64]) -> Result<u64, LogError>;
 
     /// Deletes a session with everything that belongs to it.

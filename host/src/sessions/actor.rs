@@ -314,8 +314,9 @@ impl Actor {
         let waiting = Waiting { outlet, ticket, command: order.id.clone() };
         let command = CommandId { id: order.id, payload: order.payload };
         let input = match order.kind {
-            OrderKind::Turn { text, if_busy } => {
-                Input::Turn(TurnStart { command, caller, text, if_busy })
+            OrderKind::Turn { text, if_busy, display } => {
+                let display_text = display;
+                Input::Turn(TurnStart { command, caller, text, if_busy, display_text })
             }
             OrderKind::Stop { turn } => Input::Stop(TurnStop { command, caller, turn_id: turn }),
             OrderKind::Decide { approval, requirement, choice, feedback } => {

@@ -2,12 +2,11 @@
 
 use super::actor::{Actor, Message};
 use super::outlet::{Fault, Outlet, Ticket, Told};
-use super::{Attach, Order, PageRequest, Start, history, opening};
+use super::{Attach, Listing, Order, PageRequest, Start, history, opening};
 use crate::config::UserConfig;
 use crate::engine::Engine;
 use crate::engine::types::{Logged, Overview};
 use crate::home::Home;
-use crate::limits;
 use crate::log::{Log, LogError, SessionRow};
 use crate::reviewer::Reviewer;
 use serde_json::{Value, json};
@@ -117,6 +116,16 @@ impl Hub {
         let mut outlets = self.outlets.lock().unwrap_or_else(PoisonError::into_inner);
         outlets.retain(|known| known.strong_count() > 0);
         outlets.push(Arc::downgrade(outlet));
+    }
+
+    /// Ends the subscriptions of a connection that has ended; the sessions go on.
+    pub async fn disconnect(&self, outlet: &Arc<dyn Outlet>) {
+        let loaded: Vec<_> = self.loaded.lock().await.values().cloned().collect();
+        for mailbox in loaded {
+            let outlet = Arc::clone(outlet);
+            // An actor that is gone has let go of it.
+            let _ = mailbox.send(Message::Unsubscribe { outlet, ticket: Ticket::nobody() }).await;
+        }
     }
 
     /// Tells every connection.
@@ -318,23 +327,23 @@ impl Hub {
         Ok(history::envelope(&overview, &history))
     }
 
-    /// The sessions of this home, the newest first: UTF-8 JSON. One that cannot
-    /// be read is listed all the same, with the reason.
+    /// A page of the sessions of this home, the last used first: UTF-8 JSON. One that
+    /// cannot be read is listed all the same, with the reason.
     ///
     /// # Errors
     /// A fault for the client.
-    pub async fn list(&self) -> Result<String, Fault> {
+    pub async fn list(&self, listing: &Listing) -> Result<String, Fault> {
         let rows = self.log.sessions().await.map_err(|error| log_fault("", &error))?;
+        let (rows, next) = listing.page(rows)?;
         let mut sessions: Vec<Value> = Vec::new();
-        for row in rows.iter().filter(|row| row.head_sequence > 0).take(limits::SESSIONS_LISTED_MAX)
-        {
+        for row in &rows {
             let object = match self.peek(&row.session).await {
                 Ok((_, overview)) => serde_json::from_str(&overview.session).unwrap_or(Value::Null),
                 Err(fault) => history::unreadable_session(self, row, &fault),
             };
             sessions.push(object);
         }
-        Ok(json!({"sessions": sessions, "nextCursor": null}).to_string())
+        Ok(json!({"sessions": sessions, "nextCursor": next}).to_string())
     }
 
     /// A page of a session's view, loaded or not: UTF-8 JSON.

@@ -10,11 +10,14 @@ mod effects;
 mod history;
 mod hub;
 mod ledger;
+mod listing;
 mod opening;
 mod outlet;
+mod redaction;
 
 pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions, Pause};
+pub use listing::Listing;
 pub use outlet::{Fault, Outlet, Party, Ticket, Told};
 
 use crate::engine::types::Requirement;
@@ -39,6 +42,8 @@ pub enum OrderKind {
         text: String,
         /// What to do when a turn runs.
         if_busy: Option<String>,
+        /// How transcripts show the text, where that differs.
+        display: Option<String>,
     },
     /// Stop the running turn.
     Stop {

@@ -7,6 +7,14 @@ use crate::engine::types::{Event, Refusal};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket(pub String);
 
+impl Ticket {
+    /// The ticket of an order that the host itself gives: nobody waits for its answer.
+    #[must_use]
+    pub fn nobody() -> Ticket {
+        Ticket(String::new())
+    }
+}
+
 /// Something that a connection is told. What is told in one order arrives in that order.
 #[derive(Clone, Debug)]
 pub enum Told {

@@ -5,6 +5,8 @@ use super::methods;
 use super::oversized;
 use super::params::Params;
 use super::reader::{Line, LineReader};
+use super::socket::Socket;
+use super::trace::Trace;
 use super::writer;
 use crate::log::Faults;
 use crate::sessions::{Hub, Outlet, Party, Ticket, Told, system_now_ms};
@@ -42,13 +44,93 @@ where
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
+    serve_beside(None, hub, listener, input, output, faults, stop).await
+}
+
+/// The same for a host that serves a socket as well: the host ends with its own
+/// connection, and what came on the socket ends with the host.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_beside<R, W>(
+    mut socket: Option<Socket>,
+    hub: Arc<Hub>,
+    listener: Listener,
+    input: R,
+    output: W,
+    faults: Arc<Faults>,
+    stop: impl Future<Output = ()>,
+) -> std::io::Result<()>
+where
+    R: AsyncBufRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let (attended, ended) = attend(&hub, listener, input, output, faults, stop).await;
+    // Nothing may be loaded any more once the sessions leave.
+    if let Some(socket) = &mut socket {
+        socket.quiet().await;
+    }
+    hub.shutdown().await;
+    drop(hub);
+    if let Some(socket) = socket {
+        socket.close().await;
+    }
+    attended.drain().await;
+    ended
+}
+
+/// A connection that is read no more, but still told what its sessions do.
+pub(super) struct Attended {
+    hub: Arc<Hub>,
+    wire: Option<Arc<Wire>>,
+    writing: tokio::task::JoinHandle<()>,
+}
+
+impl Attended {
+    /// Waits until the sessions have let go of the connection and everything is written.
+    pub(super) async fn drain(self) {
+        drop(self.wire);
+        drop(self.hub);
+        let _ = self.writing.await;
+    }
+
+    /// Lets go of the sessions, which go on without this connection.
+    pub(super) async fn leave(self) {
+        if let Some(wire) = &self.wire {
+            let outlet: Arc<dyn Outlet> = Arc::clone(wire) as Arc<dyn Outlet>;
+            self.hub.disconnect(&outlet).await;
+        }
+        self.drain().await;
+    }
+
+    /// Lets go of the writer, whatever it still has to write.
+    pub(super) fn abort_handle(&self) -> tokio::task::AbortHandle {
+        self.writing.abort_handle()
+    }
+}
+
+/// Takes what one connection sends, until its input ends or `stop` resolves.
+pub(super) async fn attend<R, W>(
+    hub: &Arc<Hub>,
+    listener: Listener,
+    input: R,
+    output: W,
+    faults: Arc<Faults>,
+    stop: impl Future<Output = ()>,
+) -> (Attended, std::io::Result<()>)
+where
+    R: AsyncBufRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     let (frames, queue) = mpsc::unbounded_channel();
-    let writing = tokio::spawn(writer::write(output, queue, faults));
+    let trace = Arc::new(Trace::from_environment());
+    let writing = tokio::spawn(writer::write(output, queue, faults, Arc::clone(&trace)));
     let mut connection = Connection {
-        hub: Arc::clone(&hub),
+        hub: Arc::clone(hub),
         name: format!("{}-{}", listener.name, uuid::Uuid::new_v4()),
         listener,
         frames,
+        trace,
         phase: Phase::New,
     };
     let mut lines = LineReader::new(input);
@@ -63,12 +145,12 @@ where
             },
         }
     };
-    hub.shutdown().await;
-    drop(connection);
-    drop(hub);
-    // The writer ends when the last session has let go of the connection.
-    let _ = writing.await;
-    ended
+    let Connection { hub, phase, .. } = connection;
+    let wire = match phase {
+        Phase::New => None,
+        Phase::Greeted(wire) | Phase::Ready(wire) => Some(wire),
+    };
+    (Attended { hub, wire, writing }, ended)
 }
 
 /// How far the handshake has come.
@@ -93,6 +175,9 @@ const PROTECTED: [&str; 4] =
 
 impl Outlet for Wire {
     fn tell(&self, told: Told) {
+        if matches!(&told, Told::Answer { ticket, .. } if *ticket == Ticket::nobody()) {
+            return;
+        }
         let method = match &told {
             Told::Event(event) => event.method.as_str(),
             Told::Delta { .. } => "item/delta",
@@ -121,6 +206,7 @@ struct Connection {
     name: String,
     listener: Listener,
     frames: mpsc::UnboundedSender<String>,
+    trace: Arc<Trace>,
     phase: Phase,
 }
 
@@ -178,6 +264,7 @@ impl Connection {
         match id {
             None => self.notified(&method),
             Some(id) if id.is_string() || id.is_i64() || id.is_u64() => {
+                self.trace.asked(&id, &method);
                 let result = match Params::new(frame.remove("params")) {
                     Ok(params) => self.request(&id, &method, params).await,
                     Err(error) => Err(error),

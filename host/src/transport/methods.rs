@@ -5,7 +5,7 @@ use super::params::Params;
 use crate::engine::types::Requirement;
 use crate::limits;
 use crate::sessions::{
-    Attach, Fault, Hub, Order, OrderKind, Outlet, PageRequest, Start, Ticket, Told,
+    Attach, Fault, Hub, Listing, Order, OrderKind, Outlet, PageRequest, Start, Ticket, Told,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -45,7 +45,14 @@ pub(super) async fn call(
             let exclude = params.boolean("excludeItems")?.unwrap_or(true);
             answer(&outlet, ticket, hub.read(&params.string("sessionId")?, exclude).await);
         }
-        "session/list" => answer(&outlet, ticket, hub.list().await),
+        "session/list" => {
+            let listing = Listing {
+                cursor: params.optional_string("cursor")?,
+                limit: params.unsigned("limit")?,
+                workspace: params.optional_string("workspaceRoot")?,
+            };
+            answer(&outlet, ticket, hub.list(&listing).await);
+        }
         "approval/listPending" => {
             answer(&outlet, ticket, hub.pending(&params.string("sessionId")?).await);
         }
@@ -175,7 +182,11 @@ fn order(method: &str, params: &Params) -> Result<Option<OrderKind>, WireError> 
     Ok(Some(match method {
         "turn/start" => {
             unserved_in_turn(params)?;
-            OrderKind::Turn { text: text(params)?, if_busy: params.optional_string("ifBusy")? }
+            OrderKind::Turn {
+                text: text(params)?,
+                if_busy: params.optional_string("ifBusy")?,
+                display: params.optional_string("displayText")?,
+            }
         }
         "session/leave" => OrderKind::Leave { stop: params.boolean("stop")?.unwrap_or(false) },
         "turn/interrupt" | "turn/cancel" => {

@@ -10,6 +10,10 @@ mod methods;
 mod oversized;
 mod params;
 mod reader;
+mod socket;
+mod trace;
 mod writer;
 
-pub use connection::{Listener, serve};
+pub use connection::{Listener, serve, serve_beside};
+pub(crate) use reader::{Line, LineReader};
+pub use socket::{Socket, connect};

@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     /// A line within the cap, without its end.
     Whole(Vec<u8>),
     /// The beginning of a line beyond the cap; the rest was passed over.
@@ -13,18 +13,18 @@ pub(super) enum Line {
 }
 
 /// Reads lines, tolerating CR before LF and skipping blank ones.
-pub(super) struct LineReader<R> {
+pub(crate) struct LineReader<R> {
     inner: R,
     cap: usize,
 }
 
 impl<R: AsyncBufRead + Unpin> LineReader<R> {
-    pub(super) fn new(inner: R) -> LineReader<R> {
+    pub(crate) fn new(inner: R) -> LineReader<R> {
         LineReader { inner, cap: limits::FRAME_BYTES_MAX }
     }
 
     /// The next line; none at the end of input.
-    pub(super) async fn next(&mut self) -> std::io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> std::io::Result<Option<Line>> {
         loop {
             let Some(line) = self.line().await? else {
                 return Ok(None);

@@ -23,6 +23,11 @@ fn ok(ended: &Ended) -> &str {
     &ended.out
 }
 
+/// The second word of a line, a time.
+fn rfc3339(line: &str) -> String {
+    line.split_whitespace().nth(1).unwrap().to_owned()
+}
+
 #[test]
 fn a_session_is_listed_shown_and_verified() {
     let (home, session, other) = home();
@@ -31,12 +36,16 @@ fn a_session_is_listed_shown_and_verified() {
 
     let list = home.run(&["log", "show"]);
     let line = |id: &str| ok(&list).lines().find(|line| line.starts_with(id)).unwrap().to_owned();
-    assert!(line(&session).contains(&format!("{count} records  0 pending")), "{}", list.out);
+    assert!(line(&session).contains(&format!("{count} records   0 pending")), "{}", list.out);
+    let time = rfc3339(&line(&session));
+    assert!(time.starts_with("20") && time.ends_with('Z') && time.len() == 24, "{time}");
     assert!(line(&session).ends_with(home.workspace().canonicalize().unwrap().to_str().unwrap()));
     assert!(line(&other).contains("pending"), "{}", list.out);
     assert!(list.out.ends_with("2 sessions\n"), "{}", list.out);
 
     let shown = home.run(&["log", "show", &session]);
+    let times: Vec<String> = ok(&shown).lines().map(rfc3339).collect();
+    assert!(times.is_sorted() && times.last() == Some(&time), "{times:?} end at {time}");
     let kinds: Vec<&str> =
         ok(&shown).lines().map(|line| line.split_whitespace().nth(2).unwrap()).collect();
     assert_eq!(kinds, records.iter().map(|r| r.header.kind.as_str()).collect::<Vec<_>>());
@@ -71,7 +80,7 @@ fn a_log_in_use_can_be_looked_at() {
 #[test]
 fn a_session_that_is_not_there_is_a_usage_error() {
     let (home, session, _) = home();
-    for verb in ["show", "verify"] {
+    for verb in ["show", "verify", "export", "delete"] {
         for nobody in ["nobody", &session[1..], &session.to_uppercase(), "", "../placet.db"] {
             refused(&home.run(&["log", verb, nobody]), 2, &["no session", "placet log show"]);
         }

@@ -26,6 +26,12 @@ fn what_makes_no_sense_is_a_usage_error() {
         &["log", "show", "a", "b"],
         &["log", "show", "--nope"],
         &["log", "verify", "a", "--bodies"],
+        &["log", "export"],
+        &["log", "export", "a", "--yes"],
+        &["log", "delete", "--yes"],
+        &["log", "redact", "a"],
+        &["log", "redact", "a", "one"],
+        &["log", "redact", "a", "1", "--pattern", "b"],
         &["help", "frobnicate"],
     ] {
         let ended = check(arguments, 2);
@@ -52,6 +58,9 @@ fn help_has_examples() {
         (&["help"], "placet serve"),
         (&["log", "show", "--help"], "placet log show SESSION --bodies"),
         (&["log", "verify", "--help"], "placet log verify SESSION"),
+        (&["log", "export", "--help"], "placet log export SESSION --redact"),
+        (&["log", "delete", "--help"], "placet log delete SESSION --yes"),
+        (&["log", "redact", "--help"], "placet log redact SESSION --pattern"),
     ] {
         let ended = check(arguments, 0);
         assert_eq!(ended.err, "", "{arguments:?}");

@@ -2,9 +2,11 @@
 
 mod client;
 mod home;
+mod terminal;
 
 pub(crate) use client::{Host, command_id, is_method, of_turn};
 pub(crate) use home::{Ended, Home};
+pub(crate) use terminal::{CHOICE, Terminal};
 
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

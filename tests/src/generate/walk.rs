@@ -222,8 +222,10 @@ impl<E: Evaluator> Walk<'_, E> {
         let large = self.random.once_in(60);
         let text =
             if large { "\"".repeat(140 * 1024) } else { commands::command(&mut self.random) };
-        let if_busy = self.random.once_in(8).then(|| "steer".to_owned());
-        self.session.step(&Input::Turn(TurnStart { command, caller, text, if_busy }))
+        let words = ["steer", "replace", "replace", "wait"];
+        let if_busy = self.random.once_in(6).then(|| self.random.word(&words).to_owned());
+        let display_text = self.random.once_in(8).then(|| "as shown".to_owned());
+        self.session.step(&Input::Turn(TurnStart { command, caller, text, if_busy, display_text }))
     }
 
     fn action(&mut self) -> Action {

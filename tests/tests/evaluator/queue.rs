@@ -203,3 +203,35 @@ fn a_session_is_left_or_let_go() -> Result<()> {
     )?;
     Ok(())
 }
+
+#[test]
+fn a_turn_may_replace_the_running_one() -> Result<()> {
+    check(
+        "
+        > start
+        sessionStarted(promptUnmatched)
+        # Nothing runs: it just starts.
+        > turn one busy=replace
+        turnStarted(one) userMessage -> begin(one)
+        > propose i1 last : touch a
+        actionProposed(i1 ask unconfined) approvalOpened(A1 stage 0) -> ask(A1 stage 0)
+        # What waits for a person is given up at once.
+        > turn two busy=replace display=shown
+        turnStopRequested(one client) approvalResolved(A1 abort user) itemEnded(i1 cancelled interrupted) turnCompleted(one cancelled) turnStarted(two) userMessage -> settled(i1) begin(two)
+        > propose i2 last : ls
+        actionProposed(i2 allow covered) executionStarted(i2) -> run(i2)
+        > turn three
+        turnQueued(three)
+        # What runs has to end first; then the new turn goes before the one that waited.
+        > turn four busy=replace
+        turnStopRequested(two client) turnQueued(four) -> halt(i2)
+        > ended i2 cancelled
+        itemEnded(i2 cancelled ran) turnCompleted(two cancelled) turnStarted(four) userMessage -> settled(i2) begin(four)
+        > turn five busy=wait
+        refused invalid
+        > turn six busy=steer
+        refused rejected(if_busy_unsupported)
+        ",
+    )?;
+    Ok(())
+}

@@ -15,6 +15,7 @@ mod aftermath;
 mod client;
 mod deaf;
 mod hosts;
+mod idle;
 mod lying;
 mod matrix;
 mod place;

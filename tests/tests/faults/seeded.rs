@@ -95,15 +95,24 @@ fn act(place: &Place, client: &mut Client, until: Until) -> Result<String, Gone>
     Ok(session)
 }
 
-/// A host with a runtime of its own, and a client that passed its handshake.
 fn host(place: &Place, log: Arc<dyn Log>) -> (Runtime, Client) {
+    host_with(place, log, UserConfig::default(), Clock::system())
+}
+
+/// A host with a runtime of its own, and a client that passed its handshake.
+pub(crate) fn host_with(
+    place: &Place,
+    log: Arc<dyn Log>,
+    config: UserConfig,
+    clock: Clock,
+) -> (Runtime, Client) {
     let home = Home::open(&place.home()).unwrap();
     let hub = Hub::new(HubOptions {
         engine: Engine::load(&components(), &home.cache()).unwrap(),
         log,
         home,
-        config: UserConfig::default(),
-        clock: Clock::system(),
+        config,
+        clock,
         supervisor: binary(),
         script: std::collections::HashMap::new(),
     });

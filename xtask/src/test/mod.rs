@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every stage in order, a table at the end, and the line that CI reads.
 
+pub(crate) mod clients;
 mod libtest;
 mod stages;
 mod tally;
@@ -110,13 +111,16 @@ fn run_stage(
 ) -> anyhow::Result<Tally> {
     let mut libtest = Libtest::default();
     let end =
-        stream(stage.command(workspace, xtask), Some(deadline), &mut stdout(), |line| match stage
-            .format
-        {
-            Format::Whole => {}
-            Format::Libtest => libtest.line(line),
-            Format::Plain => plain_line(&mut libtest.tally, line),
-        })?;
+        stream(
+            stage.command(workspace, xtask)?,
+            Some(deadline),
+            &mut stdout(),
+            |line| match stage.format {
+                Format::Whole => {}
+                Format::Libtest => libtest.line(line),
+                Format::Plain => plain_line(&mut libtest.tally, line),
+            },
+        )?;
     libtest.finish();
     let mut tally = libtest.tally;
     if let Some((listed, list)) = stage.listed(&workspace.root)? {

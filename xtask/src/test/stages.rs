@@ -1,10 +1,11 @@
 //! The stages of `cargo xtask test`: what each runs, how its cases are read and which must be there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
 
+use super::clients;
 use crate::demo::claims;
 use crate::process::cargo_in;
 use crate::setup::interpreter;
@@ -14,6 +15,10 @@ use crate::workspace::{Workspace, cargo};
 /// The list of the Rust cases, written by `cargo xtask test --write-cases`.
 pub(crate) const RUST_CASES: &str = "tests/cases.txt";
 const PYTHON_CASES: &str = "tests/clients/python/cases.txt";
+const RUST_SDK_CASES: &str = "tests/clients/rust/cases.txt";
+
+/// The stages that start hosts: each host writes down what it sends, and the stage `frames` decodes it.
+const WITH_HOSTS: [&str; 4] = ["rust", "python", "rust-sdk", "demo"];
 
 /// How the cases of a stage are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +42,7 @@ pub(crate) struct Stage {
 }
 
 /// In the order in which they run.
-pub(crate) const STAGES: [Stage; 9] = [
+pub(crate) const STAGES: [Stage; 12] = [
     Stage { name: "setup", needs: &[], format: Format::Whole },
     Stage { name: "components", needs: &["setup"], format: Format::Whole },
     Stage { name: "tidy", needs: &[], format: Format::Plain },
@@ -46,12 +51,29 @@ pub(crate) const STAGES: [Stage; 9] = [
     Stage { name: "build", needs: &[], format: Format::Whole },
     Stage { name: "rust", needs: &["components", "build"], format: Format::Libtest },
     Stage { name: "python", needs: &["setup", "components", "build"], format: Format::Plain },
+    Stage { name: "sdk-build", needs: &["setup"], format: Format::Whole },
+    Stage { name: "rust-sdk", needs: &["components", "build", "sdk-build"], format: Format::Plain },
     Stage { name: "demo", needs: &["components", "build"], format: Format::Plain },
+    // Of the stages that ran, this time or before.
+    Stage { name: "frames", needs: &["sdk-build"], format: Format::Plain },
 ];
 
 impl Stage {
     /// The command that runs the stage; `xtask` is this program.
-    pub(crate) fn command(&self, workspace: &Workspace, xtask: &Path) -> Command {
+    pub(crate) fn command(&self, workspace: &Workspace, xtask: &Path) -> anyhow::Result<Command> {
+        let mut command = self.bare_command(workspace, xtask);
+        if WITH_HOSTS.contains(&self.name) {
+            let folder = frames(workspace).join(self.name);
+            if folder.exists() {
+                std::fs::remove_dir_all(&folder)
+                    .with_context(|| format!("could not remove {}", folder.display()))?;
+            }
+            command.env("PLACET_FRAMES", folder);
+        }
+        Ok(command)
+    }
+
+    fn bare_command(&self, workspace: &Workspace, xtask: &Path) -> Command {
         let placet = workspace.placet();
         match self.name {
             "fmt" => cargo_with(workspace, &["fmt", "--all", "--check"]),
@@ -73,6 +95,18 @@ impl Stage {
                 command.arg("--check").arg("--placet").arg(&placet);
                 command
             }
+            "sdk-build" => clients::build(workspace),
+            "rust-sdk" => {
+                let mut command = Command::new(clients::program(workspace, "cases"));
+                command.current_dir(&workspace.root).arg("--placet").arg(&placet);
+                command.arg("--examples").arg(clients::programs(workspace));
+                command
+            }
+            "frames" => {
+                let mut command = Command::new(clients::program(workspace, "frames"));
+                command.arg(frames(workspace)).args(WITH_HOSTS);
+                command
+            }
             verb => own(workspace, xtask, verb),
         }
     }
@@ -86,7 +120,9 @@ impl Stage {
             "tidy" => Some((tidy::names(), "xtask/src/tidy")),
             "rust" => Some((read_list(root, RUST_CASES)?, RUST_CASES)),
             "python" => Some((read_list(root, PYTHON_CASES)?, PYTHON_CASES)),
+            "rust-sdk" => Some((read_list(root, RUST_SDK_CASES)?, RUST_SDK_CASES)),
             "demo" => Some((claims::names(), "xtask/src/demo/claims.rs")),
+            "frames" => Some((WITH_HOSTS.map(str::to_owned).to_vec(), "xtask/src/test/stages.rs")),
             _ => None,
         })
     }
@@ -102,6 +138,11 @@ pub(crate) fn cargo_test(workspace: &Workspace, harness: &[&str]) -> Command {
         command.env("RUST_TEST_THREADS", threads.to_string());
     }
     command
+}
+
+/// Where hosts write down the frames that they send, a folder for each stage.
+fn frames(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("frames")
 }
 
 fn cargo_with(workspace: &Workspace, arguments: &[&str]) -> Command {
@@ -126,6 +167,14 @@ fn read_list(root: &Path, list: &str) -> anyhow::Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_stages_with_hosts_come_before_their_frames_are_decoded() {
+        let position = |name: &str| STAGES.iter().position(|stage| stage.name == name);
+        for name in WITH_HOSTS {
+            assert!(position(name).is_some() && position(name) < position("frames"), "{name}");
+        }
+    }
 
     #[test]
     fn a_stage_needs_only_stages_before_it() {

@@ -3,6 +3,7 @@
 use super::{Draft, Stop, close_turn, denied_item, misuse};
 use crate::codec::{self, Amendment, Body, Request, Resolution, ResolvedBy};
 use crate::describe;
+use crate::erase;
 use crate::fold::first_unresolved;
 use crate::grants;
 use crate::menu::Choice;
@@ -52,6 +53,10 @@ fn pending(draft: &Draft<'_>, approval: &str) -> Result<Approval, Stop> {
     let Some(record) = draft.closing(approval)? else {
         return Err(Stop::Refused(Refusal::ApprovalNotFound(approval.to_owned())));
     };
+    // What was decided was erased: nobody knows it any more.
+    if record.body.is_none() && erase::can_be(record) {
+        return Err(Stop::Refused(Refusal::ApprovalNotFound(approval.to_owned())));
+    }
     match codec::decode(record)? {
         Body::ApprovalResolved { approval, decision, by, .. } => {
             Err(Stop::Refused(Refusal::AlreadyResolved(Winner {

@@ -12,6 +12,7 @@ mod turn;
 
 use crate::codec::{self, Body, StopBy};
 use crate::describe;
+use crate::erase;
 use crate::fold;
 use crate::ids;
 use crate::limits;
@@ -76,9 +77,10 @@ pub(crate) fn step<'a>(
         Input::Shutdown => session::close(&mut draft, StopBy::Shutdown)?,
         Input::Leave(leave) => session::leave(&mut draft, leave)?,
         Input::Unload => session::unload(&mut draft)?,
+        Input::Redact(redaction) => erase::redact(&mut draft, redaction)?,
     }
     // Whatever made room: those that waited for it are next, unless the host leaves.
-    if !matches!(input, Input::Shutdown | Input::Leave(_) | Input::Unload) {
+    if !matches!(input, Input::Shutdown | Input::Leave(_) | Input::Unload | Input::Redact(_)) {
         promote(&mut draft, true)?;
     }
     draft.done()

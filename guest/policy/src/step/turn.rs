@@ -12,40 +12,44 @@ use crate::types::{
 };
 use serde_json::json;
 
+/// What a turn is about to begin with.
+struct Begun<'a> {
+    turn: &'a str,
+    command: &'a str,
+    seal: Option<Mode>,
+    text: &'a str,
+    display: Option<&'a str>,
+}
+
 pub(super) fn start(draft: &mut Draft<'_>, start: &TurnStart) -> Result<(), Stop> {
     check_text(&start.text)?;
+    check_text(start.display_text.as_deref().unwrap_or_default())?;
     let state = draft.state()?;
     let seal = Mode::meet(listener_seal(&start.caller), state.seal);
-    let busy = state.turn.is_some();
     let turn = start.command.id.clone();
+    let replaced = match (state.turn.clone(), start.if_busy.as_deref()) {
+        (_, None | Some("queue")) | (None, Some("steer" | "replace")) => None,
+        (Some(running), Some("replace")) => Some(running),
+        (Some(_), Some("steer")) => {
+            let why = "a turn is running and this agent cannot be steered; use queue or replace";
+            return Err(rejected("if_busy_unsupported", why.to_owned()));
+        }
+        (_, Some(other)) => {
+            let why = format!("`ifBusy` must be queue, steer or replace, not `{other}`");
+            return Err(Stop::Refused(Refusal::Invalid(why)));
+        }
+    };
+    if let Some(running) = &replaced {
+        super::gather(draft)?;
+        request_stop(draft, running)?;
+    }
+    // A turn that was replaced may still have something to end.
+    let busy = draft.state()?.turn.is_some();
     if busy {
-        match start.if_busy.as_deref() {
-            None | Some("queue") => {}
-            Some(other) => {
-                return Err(rejected(
-                    "if_busy_unsupported",
-                    format!("a turn is running and this agent cannot {other}; use queue"),
-                ));
-            }
-        }
-        let waiting = u64::try_from(state.queued.len()).unwrap_or(u64::MAX);
-        if waiting >= limits::QUEUED_TURNS_MAX {
-            return Err(rejected(
-                "turn_queue_full",
-                format!("{waiting} turns wait already; wait for one to end"),
-            ));
-        }
-        draft.push(
-            &Body::TurnQueued {
-                turn: turn.clone(),
-                command: turn.clone(),
-                seal,
-                text: start.text.clone(),
-            },
-            Vec::new(),
-        )?;
+        enqueue(draft, start, seal, replaced.is_some())?;
     } else {
-        begin(draft, &turn, &start.command.id, seal, &start.text)?;
+        let (text, display) = (start.text.as_str(), start.display_text.as_deref());
+        begin(draft, Begun { turn: &turn, command: &turn, seal, text, display })?;
     }
     let ack = json!({
         "commandId": start.command.id, "status": "accepted", "turnId": turn,
@@ -53,6 +57,33 @@ pub(super) fn start(draft: &mut Draft<'_>, start: &TurnStart) -> Result<(), Stop
     });
     let scope = draft.context.session_id.clone();
     draft.acknowledge(&scope, &start.command, ack.to_string());
+    Ok(())
+}
+
+fn enqueue(
+    draft: &mut Draft<'_>,
+    start: &TurnStart,
+    seal: Option<Mode>,
+    front: bool,
+) -> Result<(), Stop> {
+    let waiting = u64::try_from(draft.state()?.queued.len()).unwrap_or(u64::MAX);
+    if waiting >= limits::QUEUED_TURNS_MAX {
+        return Err(rejected(
+            "turn_queue_full",
+            format!("{waiting} turns wait already; wait for one to end"),
+        ));
+    }
+    draft.push(
+        &Body::TurnQueued {
+            turn: start.command.id.clone(),
+            command: start.command.id.clone(),
+            seal,
+            text: start.text.clone(),
+            display: start.display_text.clone(),
+            front,
+        },
+        Vec::new(),
+    )?;
     Ok(())
 }
 
@@ -70,30 +101,20 @@ fn check_text(text: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-fn begin(
-    draft: &mut Draft<'_>,
-    turn: &str,
-    command: &str,
-    seal: Option<Mode>,
-    text: &str,
-) -> Result<(), Stop> {
+fn begin(draft: &mut Draft<'_>, begun: Begun<'_>) -> Result<(), Stop> {
+    let Begun { turn, command, seal, text, display } = begun;
+    let (turn, command, text) = (turn.to_owned(), command.to_owned(), text.to_owned());
     draft.push(
-        &Body::TurnStarted { turn: turn.to_owned(), command: command.to_owned(), seal },
+        &Body::TurnStarted { turn: turn.clone(), command: command.clone(), seal },
         vec![Mark::View],
     )?;
     let item = draft.fresh_id();
+    let display = display.map(str::to_owned);
     draft.push(
-        &Body::UserMessage {
-            item,
-            turn: turn.to_owned(),
-            command: command.to_owned(),
-            text: text.to_owned(),
-        },
+        &Body::UserMessage { item, turn: turn.clone(), command, text: text.clone(), display },
         vec![Mark::View],
     )?;
-    draft
-        .effects
-        .push(Effect::Begin(TurnBegin { turn_id: turn.to_owned(), text: text.to_owned() }));
+    draft.effects.push(Effect::Begin(TurnBegin { turn_id: turn, text }));
     Ok(())
 }
 
@@ -107,7 +128,11 @@ pub(crate) fn begin_next_turn(draft: &mut Draft<'_>) -> Result<(), Stop> {
         return Ok(());
     };
     match codec::decode(draft.record(next.sequence)?)? {
-        Body::TurnQueued { text, .. } => begin(draft, &next.id, &next.command, next.seal, &text),
+        Body::TurnQueued { text, display, .. } => {
+            let (turn, command, seal) = (next.id.as_str(), next.command.as_str(), next.seal);
+            let display = display.as_deref();
+            begin(draft, Begun { turn, command, seal, text: &text, display })
+        }
         other => Err(misuse(format!("record {} is {}", next.sequence, other.kind()))),
     }
 }
@@ -144,13 +169,17 @@ fn acknowledge(draft: &mut Draft<'_>, command: &CommandId, turn: &str) {
 
 fn stop_running(draft: &mut Draft<'_>, turn: &Turn, command: &CommandId) -> Result<(), Stop> {
     super::gather(draft)?;
-    draft.push(&Body::TurnStopRequested { turn: turn.id.clone(), by: StopBy::Client }, vec![])?;
-    stop_items(draft, &turn.id, "interrupted")?;
+    request_stop(draft, turn)?;
     acknowledge(draft, command, &turn.id);
     if draft.state()?.turn.is_none() {
         begin_next_turn(draft)?;
     }
     Ok(())
+}
+
+fn request_stop(draft: &mut Draft<'_>, turn: &Turn) -> Result<(), Stop> {
+    draft.push(&Body::TurnStopRequested { turn: turn.id.clone(), by: StopBy::Client }, vec![])?;
+    stop_items(draft, &turn.id, "interrupted")
 }
 
 /// Settles everything of a turn that does not run; what runs is halted and ends by itself.

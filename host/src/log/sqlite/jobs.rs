@@ -192,7 +192,7 @@ pub(super) fn snapshot_put(
     Ok(())
 }
 
-/// Erases bodies.
+/// Erases bodies, and the snapshot: it may have been made when they mattered.
 pub(super) fn erase(
     group: &mut Group<'_>,
     lease: &Lease,
@@ -208,6 +208,10 @@ pub(super) fn erase(
         let changed = statement.execute(params![lease.session, int(*sequence)])?;
         erased = erased.saturating_add(changed as u64);
     }
+    group
+        .connection
+        .prepare_cached("DELETE FROM snapshots WHERE session = ?1")?
+        .execute([&lease.session])?;
     group.scrub = true;
     Ok(erased)
 }

@@ -158,6 +158,67 @@ async fn what_was_erased_is_in_no_file() {
     assert_eq!(log.verify("s").await.unwrap().unwrap().erased, 1);
 }
 
+/// Bodies of many sizes in three sessions that grow, shrink and go: nothing that
+/// was erased may lie in a page that was split, merged or freed.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_erased_is_in_no_page_that_was_used_before() {
+    let home = tempfile::tempdir().unwrap();
+    let log = open(home.path());
+    let mut leases = Vec::new();
+    for name in ["a", "b", "c"] {
+        leases.push(session(&log, name).await);
+    }
+    let mut seed = 7_u64;
+    let mut random = move |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut there: Vec<(usize, u64)> = Vec::new();
+    let mut gone: Vec<String> = Vec::new();
+    let name = |session: usize, sequence: u64| format!("<secret-{session}-{sequence}>");
+    for round in 0..40 {
+        for _ in 0..20 {
+            let one = usize::try_from(random(leases.len() as u64)).unwrap();
+            let head = log.head(&leases[one].session).await.unwrap();
+            let sequence = head.sequence + 1;
+            let mut batch = super::one(sequence);
+            let size = [60, 400, 1_500, 9_000][usize::try_from(random(4)).unwrap()];
+            batch[0].body = name(one, sequence).repeat(1 + size / 16).into_bytes();
+            let answer = log.append(&leases[one], &head.version, batch).await;
+            assert!(matches!(answer, Append::Durable { .. }), "{answer:?}");
+            there.push((one, sequence));
+        }
+        for _ in 0..12 {
+            let index = usize::try_from(random(there.len() as u64)).unwrap();
+            let (one, sequence) = there.swap_remove(index);
+            assert_eq!(log.erase(&leases[one], &[sequence]).await.unwrap(), 1);
+            gone.push(name(one, sequence));
+        }
+        if round == 25 {
+            let lease = leases.pop().unwrap();
+            log.delete(lease).await.unwrap();
+            there.retain(|(one, sequence)| {
+                let stays = *one < leases.len();
+                if !stays {
+                    gone.push(name(*one, *sequence));
+                }
+                stays
+            });
+        }
+    }
+    // Another process reads: one that closes the file here drops SQLite's locks.
+    let read = std::process::Command::new("sh")
+        .args(["-c", "cat placet.db placet.db-*"])
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    let bytes = String::from_utf8_lossy(&read.stdout);
+    let (one, sequence) = there[0];
+    assert!(bytes.contains(&name(one, sequence)), "what was not erased is found");
+    let left: Vec<&String> = gone.iter().filter(|name| bytes.contains(name.as_str())).collect();
+    assert!(left.is_empty(), "{} of {} are still there: {left:?}", left.len(), gone.len());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dead_are_buried_at_the_next_start() {
     let home = tempfile::tempdir().unwrap();
