@@ -12,7 +12,7 @@ import os
 import signal
 import time
 import uuid
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import schema
 from harness import WAIT_S, Env, check, equal, show, without
@@ -58,11 +58,11 @@ class RawHost:
         env.hosts.append(self)
 
     @classmethod
-    async def spawn(cls, env: Env, *, handshake: bool = True, receipts: bool = True) -> "RawHost":
+    async def spawn(cls, env: Env, *, handshake: bool = True, receipts: bool = True, args: Sequence[str] = ()) -> "RawHost":
         """Starts a host on the home of the case; by default through the handshake."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            env.placet, "serve", stdin=pipe, stdout=pipe, stderr=pipe, env=env.environ, cwd=env.root,
+            env.placet, "serve", *args, stdin=pipe, stdout=pipe, stderr=pipe, env=env.environ, cwd=env.root,
             limit=4 * FRAME_LIMIT, start_new_session=True,
         )
         host = cls(env, process, receipts)
@@ -101,8 +101,12 @@ class RawHost:
     def claim_id(self, method: str) -> int:
         """The next request id, for a frame that the case writes itself."""
         self._next_id += 1
-        self._methods[self._next_id] = method
+        self.sent(self._next_id, method)
         return self._next_id
+
+    def sent(self, request_id: Any, method: str) -> None:
+        """Notes whose answer an id will name, for a frame that the case writes itself with an id of its own."""
+        self._methods[request_id] = method
 
     # ---- in -------------------------------------------------------------------------------------------------------
 
