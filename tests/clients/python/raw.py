@@ -107,6 +107,8 @@ class RawHost:
     def sent(self, request_id: Any, method: str) -> None:
         """Notes whose answer an id will name, for a frame that the case writes itself with an id of its own."""
         self._methods[request_id] = method
+        if type(request_id) is int:
+            self._next_id = max(self._next_id, request_id)
 
     # ---- in -------------------------------------------------------------------------------------------------------
 
