@@ -245,6 +245,34 @@ async def unknown_kinds_are_always_asked(env: Env) -> None:
 
 
 @case()
+async def declared_is_not_carried_out(env: Env) -> None:
+    """What an agent declares about an action is judged and reported; the host carries out only what it has read itself."""
+    host = await RawHost.spawn(env)
+    talk = await Talk.start(host)
+    actions = (
+        act("shell", {"command": "touch made.txt"}, {"kind": "shell", "command": "touch made.txt"}),
+        act("write_file", {"path": "made.txt", "content": "x"}, {"kind": "fileAccess", "path": "made.txt", "access": "write"}),
+        act("shell", {"command": "touch made.txt"}, {"kind": "tool"}),
+        HTTPS,
+        SOCKET,
+        _process("pid 7"),
+        HOLOGRAM,
+        act("search", {"q": "a"}),
+    )
+    for action in actions:
+        item = await done(talk, action, "allow_once")
+        equal(item["visibleOutput"], f"allowed; the exec agent does not carry out `{action['tool']}`\n", f"said of {action}")
+        check("exitCode" not in item, "no exit status of what did not run", item)
+        item = await done(talk, action, "abort", "rejected")
+        equal((item["failureKind"], item["failureReason"]), ("approvalDenied", "approval aborted"), f"said of {action}, refused")
+    # What is safe in a declared command needs no question, and is no more carried out than the rest.
+    item = await done(talk, act("shell", {"command": "touch made.txt"}, {"kind": "shell", "command": "pwd"}))
+    check("does not carry out" in item["visibleOutput"], "a report", item)
+    check(not env.file("made.txt").exists(), "nothing of it to have run")
+    equal(await host.close(), 0, "exit code")
+
+
+@case()
 async def request_approval_on_request(env: Env) -> None:
     """onRequest asks where the agent asked for approval; without it the denial says how to ask."""
     host = await RawHost.spawn(env)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict
 
 from harness import Env, case, check, equal, without
-from jsonturns import ended, text
+from jsonturns import act, ended, text
 from raw import RawHost, new_command_id
 from talk import Talk, closed, fresh_mark, no_survivor, successor_of
 
@@ -115,6 +115,34 @@ async def leave_running(env: Env) -> None:
                        {"kind": "commandRejected", "commandId": params["commandId"], "reason": "turn_running"})
     await _left(waiting, stop=True)
     await waiting.end(turn, "cancelled")
+    equal(await host.close(), 0, "exit code")
+
+
+@case()
+async def leave_parked_and_running(env: Env) -> None:
+    """One action of a turn runs, another waits for a person: with `stop` the one is ended, the other stays pending."""
+    host = await RawHost.spawn(env)
+    talk = await Talk.start(host)
+    mark = fresh_mark()
+    turn = await talk.turn(text(act("shell", {"command": f"echo begun; sleep {mark}"}), act("search", {"q": "a"})))
+    await host.wait("two questions", lambda _: len(host.seen("approval/request", turnId=turn)) == 2)
+    first, second = await talk.pending()
+    await talk.decide(talk.decision(first, "allow_once"))
+    await host.event("item/delta", itemId=first["itemId"])
+    params = _params(talk)
+    await host.refused("session/leave", params, -32030,
+                       {"kind": "commandRejected", "commandId": params["commandId"], "reason": "turn_running"})
+    await _left(talk, stop=True)
+    await no_survivor(mark)
+    items = {frame["params"]["item"]["itemId"]: frame["params"]["item"]["status"] for frame in host.seen("item/completed")}
+    equal((items.get(first["itemId"]), items.get(second["itemId"])), ("cancelled", None), "what ran, and what waits")
+    equal(host.seen("turn/completed", turnId=turn), [], "the turn waits")
+    equal(await talk.pending(), [second], "what waits for a person still does")
+    back = await Talk.resume(host, talk.id)
+    new = (await back.pending())[0]
+    equal(new["approvalId"], successor_of(second["approvalId"]), "asked again under the successor")
+    await back.decide(back.decision(new, "allow_once"))
+    await back.end(turn)
     equal(await host.close(), 0, "exit code")
 
 

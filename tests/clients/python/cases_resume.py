@@ -7,16 +7,10 @@ import shutil
 from typing import Any, Dict, List
 
 from cases_view import live
-from harness import Env, case, check, equal, without
+from harness import Env, case, check, equal
 from jsonturns import act, text, write
 from raw import RawHost, new_command_id
 from talk import Talk
-
-
-async def _told_nothing_durable(env: Env, host: RawHost, talk: Talk, what: str) -> None:
-    rows = env.record_rows()
-    await talk.pending()
-    equal(env.record_rows(), rows, f"{what} writes nothing")
 
 
 @case()
@@ -94,6 +88,7 @@ async def resume_cursors(env: Env) -> None:
         await host.refused("session/resume", params, -32011, data)
         await host.refused("view/subscribe", {"sessionId": talk.id, "after": foreign}, -32011, data)
         await host.refused("view/page", {"sessionId": talk.id, "cursor": foreign, "limit": 5}, -32011, data)
+        await host.refused("session/list", {"cursor": foreign}, -32011, data)
     mark = len(host.frames) - 1
     await talk.turn("pwd")
     await host.event("session/statusChanged", mark, status="idle")

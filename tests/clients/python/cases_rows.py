@@ -60,6 +60,8 @@ async def unserved_is_said(env: Env) -> None:
                    "session/setPermissionProfile", "permissionProfile/list", "model/list", "session/close", "daemon/vacate"):
         params = {"sessionId": talk.id, "commandId": new_command_id(), "userInputId": "x"}
         await host.refused(method, params, -32601, {"kind": "methodNotFound"})
+    for limit in (0, -1, 1.5, 1_000_000, None):
+        await host.refused("session/list", {"limit": limit}, -32602, INVALID)
     turn, rows = talk.turn_params("pwd"), env.record_rows()
     shell = {**turn, "userShell": {"command": "pwd"}}
     await host.refused("turn/start", shell, -32010, {"kind": "capabilityRequired", "capability": "userShell"})
@@ -87,6 +89,7 @@ async def turns_refused(env: Env) -> None:
     running = await talk.turn(text(say="done", pauseMs=60_000))
     steered = {**talk.turn_params("pwd"), "ifBusy": "steer"}
     await host.refused("turn/start", steered, -32030, _rejected(steered, "if_busy_unsupported"))
+    await host.refused("turn/start", {**talk.turn_params("pwd"), "ifBusy": "later"}, -32602, INVALID)
     queued = [talk.turn_params(f"echo {number} >> order.txt") for number in range(QUEUED_TURNS_MAX)]
     for params in queued:
         ack = await host.call("turn/start", params)

@@ -14,7 +14,7 @@ import shlex
 import signal
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 from muse_code import (
     ApprovalDecisionInput,
@@ -78,6 +78,38 @@ class Person:
         equal([repr(failure) for failure in self.failures], [], "failed approval round trips")
 
 
+class Crowd:
+    """An approval handler that holds every question until the case answers it, in whatever order."""
+
+    def __init__(self) -> None:
+        self.asked: List[Dict[str, Any]] = []
+        self.failures: List[ApprovalFailure] = []
+        self._answers: Dict[str, "asyncio.Future[ApprovalDecisionInput]"] = {}
+        self._news = asyncio.Event()
+
+    async def handle(self, params: Any) -> ApprovalDecisionInput:
+        """The handler given to the SDK."""
+        answer: "asyncio.Future[ApprovalDecisionInput]" = asyncio.get_running_loop().create_future()
+        self._answers[params["approvalId"]] = answer
+        self.asked.append(dict(params))
+        self._news.set()
+        return await answer
+
+    async def questions(self, count: int) -> List[Dict[str, Any]]:
+        """Waits until so many questions were asked in all."""
+        while len(self.asked) < count:
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), WAIT_S)
+            except asyncio.TimeoutError:
+                raise AssertionError(f"expected {count} questions; {len(self.asked)} were asked") from None
+        return self.asked
+
+    def says(self, ask: Dict[str, Any], choice: str) -> None:
+        """Answers one question."""
+        self._answers[ask["approvalId"]].set_result(ApprovalDecisionInput(choice_id=choice, feedback=None))
+
+
 class Official:
     """One host process under the official client."""
 
@@ -123,6 +155,11 @@ class Official:
         spare.host.connection = spawned.connection
         return spare.host
 
+    async def ask(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:
+        """A read over the SDK's connection."""
+        assert self.connection is not None
+        return dict(await asyncio.wait_for(self.connection.request(method, params), WAIT_S))
+
     async def command(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:
         """A command over the SDK's connection, which mints its id, checks the echo and retries what is retryable."""
         assert self.connection is not None
@@ -138,7 +175,7 @@ class Official:
         env.hosts.append(spare)
         return launcher, pid_file, spare
 
-    async def start(self, person: Person, mode: Optional[str] = None) -> "Session[Any]":
+    async def start(self, person: Union[Person, Crowd], mode: Optional[str] = None) -> "Session[Any]":
         """start_session in the workspace, with the person's handler."""
         session = await asyncio.wait_for(
             self.client.start_session(StartSessionOptions(workspace_root=str(self.env.ws), approval_mode=mode)), WAIT_S

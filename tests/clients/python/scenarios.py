@@ -5,6 +5,7 @@ from __future__ import annotations
 import cases_ceiling  # noqa: F401
 import cases_crash  # noqa: F401
 import cases_errors  # noqa: F401
+import cases_facade  # noqa: F401
 import cases_frames  # noqa: F401
 import cases_golden  # noqa: F401
 import cases_hosts  # noqa: F401
