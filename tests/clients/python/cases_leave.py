@@ -119,6 +119,35 @@ async def leave_running(env: Env) -> None:
 
 
 @case()
+async def leave_in_between(env: Env) -> None:
+    """While what runs is being ended, the session takes no command; a resume waits and gets it loaded anew."""
+    host = await RawHost.spawn(env)
+    talk = await Talk.start(host, "allowAll")
+    mark = fresh_mark()
+    turn = await talk.turn(f"trap '' TERM; echo begun; sleep {mark}")  # it does not go before SIGKILL comes
+    await host.event("item/delta")
+    leave, late = _params(talk, stop=True), talk.turn_params("touch late.txt")
+    resume = {**_params(talk), "excludeItems": True}
+    ids = [host.begin(method, params) for method, params in (
+        ("session/leave", leave), ("turn/start", late), ("session/setApprovalMode", _params(talk, mode="denyUnmatched")),
+        ("session/leave", leave), ("session/leave", _params(talk)), ("session/resume", resume))]
+    answers = [await host.answer(request) for request in ids]
+    ack = {"commandId": leave["commandId"], "status": "accepted"}
+    equal([host.result(answers[index], "session/leave") for index in (0, 3)], [ack, ack], "the ack, and its replay")
+    for index in (1, 2, 4):
+        host.is_error(answers[index], -32024, {"kind": "sessionNotLoaded", "sessionId": talk.id}, f"request {index}")
+    opening = host.result(answers[5], "session/resume")
+    equal((opening["session"]["status"], opening["lastTurn"]["terminal"]), ("idle", "cancelled"), "loaded anew, behind the end")
+    left = await host.event("session/leaveCompleted")
+    check(left.pos < answers[5].pos, "left before it was resumed")
+    await no_survivor(mark)
+    equal((await host.call("turn/start", late))["disposition"], "started", "the refused turn, sent again")
+    await talk.end(late["commandId"])
+    equal([frame["params"]["turnId"] for frame in host.seen("turn/started")], [turn, late["commandId"]], "turns")
+    equal(await host.close(), 0, "exit code")
+
+
+@case()
 async def leave_parked_and_running(env: Env) -> None:
     """One action of a turn runs, another waits for a person: with `stop` the one is ended, the other stays pending."""
     host = await RawHost.spawn(env)
