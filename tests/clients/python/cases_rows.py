@@ -6,16 +6,23 @@ docs/wire.md lists every row with its case, or with the reason why this host can
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+from pathlib import Path
 from typing import Any, Dict, List
 
 from cases_mode import _set as set_mode
-from harness import Env, case, check, equal, without
-from jsonturns import act, choice_ids, ended, read, text, write
+from harness import CASES, Env, case, check, equal, without
+from jsonturns import choice_ids, ended, read, text, write
 from raw import FRAME_LIMIT, RawHost, new_command_id
 from talk import Talk, closed
 
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "wire.md"
 QUEUED_TURNS_MAX = 32
+CODES = (-32700, -32600, -32601, -32602, -32603, -32001, -32002, -32010, -32011, -32012, -32013, -32014, -32020, -32021, -32022,
+         -32024, -32025, -32030, -32031, -32040, -32042, *range(-32057, -32049))
+"""Every code of the protocol's registry."""
+
 INVALID = {"kind": "invalidParams"}
 
 
@@ -284,3 +291,18 @@ async def nothing_else_decides(env: Env) -> None:
     closed(await back.resolved(again["approvalId"]), "abort", "deny", "user", params["commandId"])
     check(not env.file("x").exists() and not env.file("y").exists(), "nothing to have run")
     equal(await host.close(), 0, "exit code")
+
+
+@case()
+async def rows_name_their_cases(env: Env) -> None:
+    """Each row of docs/wire.md names a case that exists, or says why this host cannot meet it."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in DOCS.read_text().splitlines()
+            if line.startswith("|") and not line.startswith("|--")]
+    codes = {int(code) for row in rows for code in re.findall(r"-32\d\d\d", row[0])}
+    equal(sorted(codes), sorted(CODES), "the codes that the document has rows for")
+    for row in rows:
+        words = re.findall(r"`([a-z0-9_]+)`", row[-1])
+        named = [word for word in words if word in CASES]
+        equal([word for word in words if "_" in word and word not in CASES], [], f"cases that the row of {row[0]} invents")
+        excused = row[-1].startswith(("never", "cannot be met", "Cases", "Shown by", "every frame"))
+        check(bool(named) or excused, f"a case or a reason in the row of {row[0]}", row)
