@@ -16,4 +16,5 @@ pub mod limits;
 pub mod log;
 pub mod reviewer;
 pub mod sessions;
+mod time;
 pub mod transport;

@@ -296,8 +296,8 @@ async def objects_that_are_no_turn(env: Env) -> None:
                   '{"say":"a","pauseMs":9999999}', text(*[act("search", {})] * 129)):
         turn = await talk.turn(wrong)
         end = await talk.end(turn, "failed")
-        check(bool(end["error"]["kind"]) and bool(end["error"]["message"]), f"an error for {wrong:.40}", end)
-        equal(end["error"]["retryable"], False, "retryable")
+        equal((end["error"]["kind"], end["error"]["retryable"]), ("modelError", False), f"the error of {wrong:.40}")
+        check(bool(end["error"]["message"]), "a sentence", end)
         equal(host.seen("approval/requested", turnId=turn), [], "questions of a turn that is none")
     await talk.run("pwd")
     equal(await host.close(), 0, "exit code")

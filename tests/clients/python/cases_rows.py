@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 from cases_mode import _set as set_mode
+from golden import TIME
 from harness import CASES, Env, case, check, equal, without
 from jsonturns import choice_ids, ended, read, text, write
 from raw import FRAME_LIMIT, RawHost, new_command_id
@@ -218,20 +219,30 @@ async def own_frames_fit(env: Env) -> None:
 async def quarantined_session(env: Env) -> None:
     """A log that is not as it was written decides nothing: -32603 internal; other sessions go on."""
     host = await RawHost.spawn(env)
-    broken, whole = await Talk.start(host), await Talk.start(host)
-    ask = await broken.opened("touch never.txt")
+    changed, broken, whole = [await Talk.start(host) for _ in range(3)]
+    ask = await changed.opened("touch never.txt")
+    await broken.run("pwd")
     await host.kill()
     database = sqlite3.connect(env.home / "placet.db")
-    changed = database.execute("UPDATE records SET body = CAST(replace(CAST(body AS TEXT), 'never.txt', 'other.txt') AS BLOB) "
-                               "WHERE session = ?", (broken.id,))
-    check(changed.rowcount > 0, "records to change", changed.rowcount)
+    for talk, new in ((changed, "CAST(replace(CAST(body AS TEXT), 'never.txt', 'other.txt') AS BLOB)"), (broken, "x'78'")):
+        rows = database.execute(f"UPDATE records SET body = {new} WHERE session = ?", (talk.id,))
+        check(rows.rowcount > 0, "records to change", rows.rowcount)
     database.commit()
     database.close()
     host = await RawHost.spawn(env)
-    for _ in range(2):
-        await host.refused("session/resume", {"sessionId": broken.id, "commandId": new_command_id()}, -32603, {"kind": "internal"})
-    await host.refused("approval/decide", broken.decision(ask, "allow_once"), -32024,
-                       {"kind": "sessionNotLoaded", "sessionId": broken.id})
+    for talk in (changed, broken, changed):
+        params = {"sessionId": talk.id, "commandId": new_command_id()}
+        await host.refused("session/resume", params, -32603, {"kind": "internal"})
+        await host.refused("turn/start", {**params, **talk.turn_params("pwd"), "sessionId": talk.id}, -32024,
+                           {"kind": "sessionNotLoaded", "sessionId": talk.id})
+    await host.refused("approval/decide", changed.decision(ask, "allow_once"), -32024,
+                       {"kind": "sessionNotLoaded", "sessionId": changed.id})
+    for method, extra in (("session/read", {}), ("approval/listPending", {}), ("view/page", {"limit": 5})):
+        await host.refused(method, {"sessionId": broken.id, **extra}, -32603, {"kind": "internal"})
+    listed = {row["sessionId"]: row for row in (await host.call("session/list", {}))["sessions"]}
+    equal(sorted(listed), sorted(talk.id for talk in (changed, broken, whole)), "all of them are listed")
+    check(bool(listed[broken.id].get("quarantined")) and "quarantined" not in listed[whole.id], "the unreadable one, marked", listed)
+    check(TIME.fullmatch(listed[broken.id]["createdAt"]) is not None, "a time as everywhere on the wire", listed[broken.id])
     await (await Talk.resume(host, whole.id)).run("pwd")
     check(not env.file("never.txt").exists() and not env.file("other.txt").exists(), "nothing to have run")
     equal(await host.close(), 0, "exit code")

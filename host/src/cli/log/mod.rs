@@ -6,7 +6,6 @@ mod out;
 mod pattern;
 mod redact;
 mod show;
-mod time;
 mod verify;
 
 use super::{EXIT_CONFIGURATION, EXIT_USAGE, Failure, runtime};

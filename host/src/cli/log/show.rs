@@ -1,10 +1,10 @@
 //! `placet log show`: the sessions of a home, and the records of one.
 
 use super::out::{Out, visible};
-use super::time::rfc3339;
 use super::{each_record, known, reader};
 use crate::cli::Failure;
 use crate::log::{Log as _, Mark, Stored};
+use crate::time::rfc3339;
 
 /// One line for each session, the one that was created last first.
 pub(super) async fn list() -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! Milliseconds since 1970 as RFC 3339 text.
 
 /// `2026-08-07T18:02:11.412Z` for a time in milliseconds; years beyond 9999 are held at the last one.
-pub(super) fn rfc3339(ms: u64) -> String {
+pub(crate) fn rfc3339(ms: u64) -> String {
     const LAST_MS: u64 = 253_402_300_799_999;
     const DAY_MS: u64 = 86_400_000;
     let ms = ms.min(LAST_MS);
