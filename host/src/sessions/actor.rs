@@ -107,6 +107,8 @@ pub(super) struct Actor {
     pub(super) mailbox: mpsc::WeakSender<Message>,
     deltas: u64,
     leaving: Option<Leaving>,
+    /// Who wants the session while it is being left.
+    late: Vec<Message>,
     lost: bool,
 }
 
@@ -158,6 +160,7 @@ impl Actor {
             mailbox: sender.downgrade(),
             deltas: 0,
             leaving: None,
+            late: Vec::new(),
             lost: false,
         };
         tokio::spawn(actor.live(receiver, effects));
@@ -200,9 +203,25 @@ impl Actor {
         self.hub.config.idle_unload().filter(|_| unwatched && self.overview.idle)
     }
 
+    /// Whether a client, or nobody at all, has given the session up; what still runs may go on.
+    fn is_left(&self) -> bool {
+        matches!(self.leaving, Some(Leaving::Left(..) | Leaving::Idle))
+    }
+
+    /// Keeps what is for the session as it will be loaded next.
+    fn receive_late(&mut self, message: Message) {
+        if self.late.len() < limits::SESSION_COMMANDS_QUEUED_MAX {
+            self.late.push(message);
+        } else if let Some((outlet, ticket)) = message.sender() {
+            let result = Err(Fault::Backpressured(limits::SESSION_COMMANDS_QUEUED_MAX));
+            outlet.tell(Told::Answer { ticket, result });
+        }
+    }
+
     async fn receive(&mut self, message: Message) {
         match message {
             Message::Order { order, outlet, ticket } => self.order(order, outlet, ticket).await,
+            Message::Attach { .. } if self.is_left() => self.receive_late(message),
             Message::Attach { command, attach, outlet, ticket } => {
                 let result = self.attach(&command, &attach).await;
                 self.replayed(result, outlet, ticket).await;
@@ -308,6 +327,10 @@ impl Actor {
             Ok(None) => {}
             Ok(Some(ack)) => return outlet.tell(Told::Answer { ticket, result: Ok(ack) }),
             Err(fault) => return outlet.tell(Told::Answer { ticket, result: Err(fault) }),
+        }
+        if self.is_left() {
+            let result = Err(Fault::NotLoaded(self.session.clone()));
+            return outlet.tell(Told::Answer { ticket, result });
         }
         let subscribed = self.subscribers.iter().any(|known| same(known, &outlet));
         let caller = opening::caller(&self.hub, &outlet, &self.withheld, subscribed);
@@ -480,7 +503,11 @@ impl Actor {
             Some(Leaving::Idle) | None => {}
         }
         receiver.close();
+        let mut late = self.late;
         while let Some(message) = receiver.recv().await {
+            late.push(message);
+        }
+        for message in late {
             match message {
                 // Whoever wants the session gets it: it is loaded anew.
                 Message::Attach { command, attach, outlet, ticket } => {

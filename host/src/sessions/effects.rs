@@ -3,7 +3,7 @@
 use super::actor::{Actor, Message};
 use super::advance;
 use super::outlet::Told;
-use crate::agents::exec::{self as agent, FileHandle, Plan, Say, Work};
+use crate::agents::exec::{self as agent, FileHandle, Piece, Plan, Say, Work};
 use crate::engine::types::{
     self, Action, Effect, Execution, ExecutionEnd, Facts, Input, Proposal, Release, TurnBegin,
     TurnFinish, Unjudged,
@@ -47,22 +47,27 @@ impl Actor {
         let id = turn.turn_id.clone();
         let text = self.hub.script.get(&turn.text).unwrap_or(&turn.text);
         match agent::plan(&id, text, &self.folder.to_string_lossy()) {
-            Ok(plan) if plan.pause_ms > 0 => {
-                let mailbox = self.mailbox.clone();
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_millis(plan.pause_ms)).await;
-                    send(&mailbox, Message::Proceed { turn: id, plan }).await;
-                });
-            }
+            Ok(plan) if plan.pause_ms > 0 => self.proceed_later(id, plan.pause_ms, plan),
             Ok(plan) => self.proceed(id, plan),
             Err(why) => self.finish(id, Some(why)),
         }
     }
 
-    /// What the agent of a turn does, after its pause.
-    pub(super) fn proceed(&mut self, turn: String, plan: Plan) {
+    fn proceed_later(&self, turn: String, pause_ms: u64, plan: Plan) {
+        let mailbox = self.mailbox.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+            send(&mailbox, Message::Proceed { turn, plan }).await;
+        });
+    }
+
+    /// What the agent of a turn does, after a pause.
+    pub(super) fn proceed(&mut self, turn: String, mut plan: Plan) {
         if self.overview.active_turn.as_ref() != Some(&turn) {
             return;
+        }
+        if let Some(pause_ms) = plan.say.as_mut().and_then(|say| self.stream(&turn, say)) {
+            return self.proceed_later(turn, pause_ms, plan);
         }
         let Plan { say, actions, pause_ms: _ } = plan;
         if let Some(say) = say {
@@ -84,25 +89,33 @@ impl Actor {
         self.queue.push_back(Next::Input(finish));
     }
 
-    fn say(&mut self, turn: &str, say: Say) {
-        let Say { item, pieces, streamed } = say;
-        if streamed {
+    /// Streams what is said up to its next pause, and says how long that is.
+    fn stream(&mut self, turn: &str, say: &mut Say) -> Option<u64> {
+        if say.streamed && !say.begun {
+            say.begun = true;
             let cursor = self.ephemeral();
             self.tell(&Told::MessageBegun {
                 session: self.session.clone(),
                 turn: turn.to_owned(),
-                item: item.clone(),
+                item: say.item.clone(),
                 cursor,
             });
-            for piece in &pieces {
-                self.delta(item.clone(), "text", piece.clone());
+        }
+        while let Some(piece) = say.ahead.pop_front() {
+            match piece {
+                Piece::Text(text) => self.delta(say.item.clone(), "text", text),
+                Piece::Pause(pause_ms) => return Some(pause_ms),
             }
         }
+        None
+    }
+
+    fn say(&mut self, turn: &str, say: Say) {
         let message = types::Message {
             turn_id: turn.to_owned(),
-            item_id: item,
-            revision: if streamed { 2 } else { 1 },
-            text: pieces.concat(),
+            item_id: say.item,
+            revision: if say.streamed { 2 } else { 1 },
+            text: say.text,
         };
         self.queue.push_back(Next::Input(Input::Say(message)));
     }

@@ -61,10 +61,15 @@ pub(super) fn sequence(cursor: &str, head: u64) -> Result<u64, Fault> {
         Some((sequence, suffix)) => (sequence, Some(suffix)),
         None => (cursor, None),
     };
-    if suffix.is_some_and(|suffix| suffix.parse::<u64>().is_err()) {
+    if suffix.is_some_and(|suffix| number(suffix).is_none()) {
         return Err(unknown());
     }
-    sequence.parse().ok().filter(|sequence| *sequence <= head).ok_or_else(unknown)
+    number(sequence).filter(|sequence| *sequence <= head).ok_or_else(unknown)
+}
+
+/// A number as cursors are minted: without a sign or a leading zero.
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|number: &u64| number.to_string() == text)
 }
 
 /// A page of the view.

@@ -168,7 +168,7 @@ impl Hub {
         outlet: Arc<dyn Outlet>,
         ticket: Ticket,
     ) {
-        let mailbox = match self.load(&session, &outlet).await {
+        let mailbox = match self.load(&session, &outlet, &command.0).await {
             Ok(mailbox) => mailbox,
             Err(fault) => return outlet.tell(Told::Answer { ticket, result: Err(fault) }),
         };
@@ -180,13 +180,14 @@ impl Hub {
         self: &Arc<Hub>,
         session: &str,
         outlet: &Arc<dyn Outlet>,
+        command: &str,
     ) -> Result<mpsc::Sender<Message>, Fault> {
         let mut loaded = self.loaded.lock().await;
         loaded.retain(|_, mailbox| !mailbox.is_closed());
         if let Some(mailbox) = loaded.get(session) {
             return Ok(mailbox.clone());
         }
-        let opened = opening::load(self, session, outlet).await?;
+        let opened = opening::load(self, session, outlet, command).await?;
         let mailbox = Actor::spawn(Arc::clone(self), opened, None);
         loaded.insert(session.to_owned(), mailbox.clone());
         Ok(mailbox)

@@ -69,11 +69,7 @@ pub(super) async fn start(
         Some(path) => Some(workspace_root(path)?),
         None => None,
     };
-    let withheld = withheld(workspace.as_deref()).map_err(|message| Fault::Rejected {
-        command: start.id.clone(),
-        reason: "workspace_config_invalid".to_owned(),
-        message,
-    })?;
+    let withheld = withheld(workspace.as_deref(), &start.id)?;
     let input = Input::Start(SessionStart {
         command: CommandId { id: start.id.clone(), payload: start.payload.clone() },
         caller: caller(hub, outlet, &withheld, true),
@@ -147,6 +143,7 @@ pub(super) async fn load(
     hub: &Hub,
     session: &str,
     outlet: &Arc<dyn Outlet>,
+    command: &str,
 ) -> Result<Opened, Fault> {
     let read = |error: LogError| log_fault(session, &error);
     match hub.log.session(session).await.map_err(read)? {
@@ -154,7 +151,7 @@ pub(super) async fn load(
         _ => return Err(Fault::NotFound(session.to_owned())),
     }
     let lease = hub.log.lease(session).await.map_err(read)?;
-    match recover(hub, session, lease.clone(), outlet).await {
+    match recover(hub, session, lease.clone(), outlet, command).await {
         Ok(opened) => Ok(opened),
         Err(fault) => {
             // The session stays as it was; another attempt or another host may have it.
@@ -169,6 +166,7 @@ async fn recover(
     session: &str,
     lease: Lease,
     outlet: &Arc<dyn Outlet>,
+    command: &str,
 ) -> Result<Opened, Fault> {
     let read = |error: LogError| log_fault(session, &error);
     // A log that is not as it was written decides nothing.
@@ -185,7 +183,7 @@ async fn recover(
     let state: Arc<[u8]> = fold(hub, records).await?.into();
     let row = hub.log.session(session).await.map_err(read)?;
     let workspace = row.and_then(|row| row.workspace);
-    let withheld = withheld(workspace.as_deref()).map_err(Fault::Invalid)?;
+    let withheld = withheld(workspace.as_deref(), command)?;
     let recovery = Recovery { caller: caller(hub, outlet, &withheld, true) };
     let outcome = advance::ask(hub, session, &ledger, &Question::Recover(state, recovery))
         .await
@@ -238,10 +236,16 @@ pub(super) fn fault(halted: Halted, command: &str) -> Fault {
     }
 }
 
-fn withheld(workspace: Option<&str>) -> Result<Vec<String>, String> {
-    match workspace {
-        Some(root) => Ok(WorkspaceConfig::read(Path::new(root))?.authority.withhold),
-        None => Ok(Vec::new()),
+/// The modes that a workspace withholds. A file that cannot be read is no permission.
+fn withheld(workspace: Option<&str>, command: &str) -> Result<Vec<String>, Fault> {
+    let Some(root) = workspace else { return Ok(Vec::new()) };
+    match WorkspaceConfig::read(Path::new(root)) {
+        Ok(config) => Ok(config.authority.withhold),
+        Err(message) => Err(Fault::Rejected {
+            command: command.to_owned(),
+            reason: "workspace_config_invalid".to_owned(),
+            message,
+        }),
     }
 }
 

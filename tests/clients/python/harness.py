@@ -83,13 +83,21 @@ def without(value: Dict[str, Any], *names: str) -> Dict[str, Any]:
 
 
 class Env:
-    """A fresh home and workspace, and every host that the case started on them."""
+    """A fresh home and workspace, and every host that the case started on them.
+
+    The components are compiled once: what the first case's host kept of them lies in every later home.
+    """
+
+    _compiled: Optional["tempfile.TemporaryDirectory[str]"] = None
 
     def __init__(self, placet: str, keep: bool = False) -> None:
         self.placet = placet
         self._keep = keep
         self.root = Path(tempfile.mkdtemp(prefix="placet-client-")).resolve()
-        self.home = self.root / "home"  # the host has to make this folder itself
+        self.home = self.root / "home"  # the host of the first case has to make this folder itself
+        if Env._compiled is not None:
+            self.home.mkdir(mode=0o700)
+            shutil.copytree(Env._compiled.name, self.home / "cache")
         self.ws = self.root / "workspace"
         self.ws.mkdir()
         self.environ = {**os.environ, "PLACET_HOME": str(self.home)}
@@ -138,5 +146,9 @@ class Env:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
+        cache = self.home / "cache"
+        if Env._compiled is None and cache.is_dir():
+            Env._compiled = tempfile.TemporaryDirectory(prefix="placet-compiled-")
+            shutil.copytree(cache, Env._compiled.name, dirs_exist_ok=True)
         if not self._keep:
             shutil.rmtree(self.root, ignore_errors=True)

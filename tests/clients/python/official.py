@@ -14,19 +14,22 @@ import shlex
 import signal
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 from muse_code import (
     ApprovalDecisionInput,
     ApprovalFailure,
     MuseClient,
+    MuseClientOptions,
     MuseClientSpawnOptions,
     ResumeSessionOptions,
     SendUserTurnOptions,
     Session,
     StartSessionOptions,
     Turn,
+    read_session_durability,
 )
+from muse_code.connection import Connection, MspError, spawn_msp_connection
 
 from harness import WAIT_S, Env, check, equal
 
@@ -75,6 +78,38 @@ class Person:
         equal([repr(failure) for failure in self.failures], [], "failed approval round trips")
 
 
+class Crowd:
+    """An approval handler that holds every question until the case answers it, in whatever order."""
+
+    def __init__(self) -> None:
+        self.asked: List[Dict[str, Any]] = []
+        self.failures: List[ApprovalFailure] = []
+        self._answers: Dict[str, "asyncio.Future[ApprovalDecisionInput]"] = {}
+        self._news = asyncio.Event()
+
+    async def handle(self, params: Any) -> ApprovalDecisionInput:
+        """The handler given to the SDK."""
+        answer: "asyncio.Future[ApprovalDecisionInput]" = asyncio.get_running_loop().create_future()
+        self._answers[params["approvalId"]] = answer
+        self.asked.append(dict(params))
+        self._news.set()
+        return await answer
+
+    async def questions(self, count: int) -> List[Dict[str, Any]]:
+        """Waits until so many questions were asked in all."""
+        while len(self.asked) < count:
+            self._news.clear()
+            try:
+                await asyncio.wait_for(self._news.wait(), WAIT_S)
+            except asyncio.TimeoutError:
+                raise AssertionError(f"expected {count} questions; {len(self.asked)} were asked") from None
+        return self.asked
+
+    def says(self, ask: Dict[str, Any], choice: str) -> None:
+        """Answers one question."""
+        self._answers[ask["approvalId"]].set_result(ApprovalDecisionInput(choice_id=choice, feedback=None))
+
+
 class Official:
     """One host process under the official client."""
 
@@ -83,17 +118,12 @@ class Official:
         self.client = client
         self.pid = pid
         self.over = False
+        self.connection: Optional[Connection] = None
 
     @classmethod
     async def spawn(cls, env: Env) -> "Official":
         """Spawns `placet serve` through MuseClient.spawn on the home of the case."""
-        number = len(env.hosts) + 1
-        pid_file, launcher = env.root / f"pid-{number}", env.root / f"launch-{number}.sh"
-        launcher.write_text(f"#!/bin/sh\necho $$ > {shlex.quote(str(pid_file))}\nexec {shlex.quote(env.placet)} \"$@\"\n")
-        launcher.chmod(0o700)
-        said: List[str] = []
-        spare = _Spare(pid_file, said, f"official client {number}")
-        env.hosts.append(spare)
+        launcher, pid_file, spare = cls._launcher(env)
         client = await asyncio.wait_for(
             MuseClient.spawn(
                 MuseClientSpawnOptions(
@@ -102,7 +132,7 @@ class Official:
                     args=["serve"],
                     cwd=str(env.root),
                     env=env.environ,
-                    on_stderr=said.append,
+                    on_stderr=spare.said.append,
                     shutdown_timeout_ms=10_000,
                 )
             ),
@@ -111,7 +141,41 @@ class Official:
         spare.host = cls(env, client, int(pid_file.read_text()))
         return spare.host
 
-    async def start(self, person: Person, mode: Optional[str] = None) -> "Session[Any]":
+    @classmethod
+    async def spawn_open(cls, env: Env) -> "Official":
+        """The same over the SDK's own connection, kept for commands for which its facade has no method."""
+        launcher, pid_file, spare = cls._launcher(env)
+        handshake = await asyncio.wait_for(
+            spawn_msp_connection(str(launcher), args=("serve",), cwd=str(env.root), env=env.environ,
+                                 on_stderr=spare.said.append, shutdown_timeout_ms=10_000), WAIT_S)
+        spawned = await asyncio.wait_for(handshake.initialize({"clientInfo": {"name": CLIENT_NAME, "version": "1"}}), WAIT_S)
+        durability = read_session_durability(spawned.initialize_result)
+        client = MuseClient(spawned.connection, MuseClientOptions(durability=durability, host=spawned))
+        spare.host = cls(env, client, int(pid_file.read_text()))
+        spare.host.connection = spawned.connection
+        return spare.host
+
+    async def ask(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:
+        """A read over the SDK's connection."""
+        assert self.connection is not None
+        return dict(await asyncio.wait_for(self.connection.request(method, params), WAIT_S))
+
+    async def command(self, method: str, params: Dict[str, Any]) -> Dict[str, Any]:
+        """A command over the SDK's connection, which mints its id, checks the echo and retries what is retryable."""
+        assert self.connection is not None
+        return dict(await asyncio.wait_for(self.connection.command(method, params), WAIT_S))
+
+    @staticmethod
+    def _launcher(env: Env) -> Any:
+        number = len(env.hosts) + 1
+        pid_file, launcher = env.root / f"pid-{number}", env.root / f"launch-{number}.sh"
+        launcher.write_text(f"#!/bin/sh\necho $$ > {shlex.quote(str(pid_file))}\nexec {shlex.quote(env.placet)} \"$@\"\n")
+        launcher.chmod(0o700)
+        spare = _Spare(pid_file, [], f"official client {number}")
+        env.hosts.append(spare)
+        return launcher, pid_file, spare
+
+    async def start(self, person: Union[Person, Crowd], mode: Optional[str] = None) -> "Session[Any]":
         """start_session in the workspace, with the person's handler."""
         session = await asyncio.wait_for(
             self.client.start_session(StartSessionOptions(workspace_root=str(self.env.ws), approval_mode=mode)), WAIT_S
@@ -150,7 +214,8 @@ class _Spare:
 
     def __init__(self, pid_file: Any, said: List[str], label: str) -> None:
         self.host: Any = None
-        self._pid_file, self._said, self._label = pid_file, said, label
+        self.said = said
+        self._pid_file, self._label = pid_file, label
 
     def live_pid(self) -> Optional[int]:
         if self.host is not None and self.host.over or not self._pid_file.exists():
@@ -158,7 +223,7 @@ class _Spare:
         return int(self._pid_file.read_text() or 0) or None
 
     def diagnosis(self) -> str:
-        return f"  {self._label}; stderr tail:\n{''.join(self._said)[-4000:]}"
+        return f"  {self._label}; stderr tail:\n{''.join(self.said)[-4000:]}"
 
 
 async def _as_coroutine(awaitable: Any) -> Any:
@@ -199,3 +264,13 @@ def resolved_of(session: "Session[Any]", approval_id: str) -> Dict[str, Any]:
     found = [params for params in session.fold.resolved_approvals() if params["approvalId"] == approval_id]
     equal(len(found), 1, f"terminals of {approval_id} in the SDK's fold")
     return dict(found[0])
+
+
+async def refused(what: str, attempt: Any, code: int, reason: str) -> None:
+    """An attempt that the SDK must report as this typed refusal."""
+    try:
+        done = await asyncio.wait_for(attempt, WAIT_S)
+    except MspError as error:
+        equal((error.code, error.kind, error.data.get("reason")), (code, "commandRejected", reason), f"the refusal of {what}")
+    else:
+        raise AssertionError(f"expected {what} to be refused; got {done}")

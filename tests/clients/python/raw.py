@@ -12,7 +12,7 @@ import os
 import signal
 import time
 import uuid
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import schema
 from harness import WAIT_S, Env, check, equal, show, without
@@ -32,9 +32,10 @@ def new_command_id() -> str:
 
 
 class Frame(Dict[str, Any]):
-    """One inbound frame and its place in the order of arrival."""
+    """One inbound frame, its place in the order of arrival, and its line as it came."""
 
     pos: int = -1
+    raw: str = ""
 
 
 class RawHost:
@@ -57,11 +58,11 @@ class RawHost:
         env.hosts.append(self)
 
     @classmethod
-    async def spawn(cls, env: Env, *, handshake: bool = True, receipts: bool = True) -> "RawHost":
+    async def spawn(cls, env: Env, *, handshake: bool = True, receipts: bool = True, args: Sequence[str] = ()) -> "RawHost":
         """Starts a host on the home of the case; by default through the handshake."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            env.placet, "serve", stdin=pipe, stdout=pipe, stderr=pipe, env=env.environ, cwd=env.root,
+            env.placet, "serve", *args, stdin=pipe, stdout=pipe, stderr=pipe, env=env.environ, cwd=env.root,
             limit=4 * FRAME_LIMIT, start_new_session=True,
         )
         host = cls(env, process, receipts)
@@ -100,8 +101,14 @@ class RawHost:
     def claim_id(self, method: str) -> int:
         """The next request id, for a frame that the case writes itself."""
         self._next_id += 1
-        self._methods[self._next_id] = method
+        self.sent(self._next_id, method)
         return self._next_id
+
+    def sent(self, request_id: Any, method: str) -> None:
+        """Notes whose answer an id will name, for a frame that the case writes itself with an id of its own."""
+        self._methods[request_id] = method
+        if type(request_id) is int:
+            self._next_id = max(self._next_id, request_id)
 
     # ---- in -------------------------------------------------------------------------------------------------------
 
@@ -217,7 +224,7 @@ class RawHost:
         except (ValueError, TypeError) as error:
             self.violations.append(f"not one JSON object in UTF-8: {line[:200]!r} ({error})")
             return
-        frame.pos = len(self.frames)
+        frame.pos, frame.raw = len(self.frames), line[:-1].decode("utf-8")
         self.frames.append(frame)
         if b"\r" in line:
             self.violations.append("a CR in a frame")

@@ -255,7 +255,8 @@ pub(super) fn finish(draft: &mut Draft<'_>, finish: &TurnFinish) -> Result<(), S
         Some(running) if running.id == *turn && state.items.is_empty() => {
             let (terminal, error) = match failure {
                 Some(message) => {
-                    let kind = "agentFailed".to_owned();
+                    // The agent stands where a model does; the wire has no closer word.
+                    let kind = "modelError".to_owned();
                     let message = message.clone();
                     (Terminal::Failed, Some(TurnError { kind, message, retryable: false }))
                 }

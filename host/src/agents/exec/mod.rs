@@ -11,7 +11,7 @@ mod file;
 mod turn;
 
 pub use file::{FILE_TOOLS, FileHandle, FileWork};
-pub use turn::{Plan, Say, plan};
+pub use turn::{Piece, Plan, Say, plan};
 
 use crate::engine::types::{Action, EndStatus, ExecutionEnd};
 use crate::exec::{Job, Outcome, Status};

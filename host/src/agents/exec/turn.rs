@@ -8,13 +8,15 @@
 //! ```
 //!
 //! One action may stand without the list. `say` may be a list of pieces, which are then
-//! streamed. `pauseMs` waits first. A text that is no JSON object is a shell script.
+//! streamed; a number among them waits so many milliseconds. `pauseMs` waits first. A
+//! text that is no JSON object is a shell script.
 
 use super::PROFILE;
 use crate::engine::types::{Action, Waiter};
 use crate::limits;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use uuid::Uuid;
 
 /// What a turn comes to.
@@ -33,10 +35,24 @@ pub struct Plan {
 pub struct Say {
     /// The view item.
     pub item: String,
-    /// Its text in the pieces in which it comes.
-    pub pieces: Vec<String>,
+    /// Its whole text.
+    pub text: String,
     /// Whether clients see it piece by piece.
     pub streamed: bool,
+    /// Whether clients know of it already.
+    pub begun: bool,
+    /// What of it clients have not seen yet, piece by piece.
+    pub ahead: VecDeque<Piece>,
+}
+
+/// A piece of what the agent says.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Piece {
+    /// Some of the text.
+    Text(String),
+    /// A time before the next piece, in milliseconds.
+    Pause(u64),
 }
 
 #[derive(Deserialize)]
@@ -55,7 +71,7 @@ struct Turn {
 #[serde(untagged)]
 enum Said {
     Whole(String),
-    Pieces(Vec<String>),
+    Pieces(VecDeque<Piece>),
 }
 
 #[derive(Deserialize)]
@@ -116,17 +132,31 @@ fn json_turn(value: Value) -> Result<(u64, Option<Say>, Vec<Proposed>), String> 
         return Err(format!("a turn has at most {} actions", limits::TURN_ACTIONS_MAX));
     }
     let pause_ms = pause_ms.unwrap_or(0);
-    if pause_ms > limits::TURN_PAUSE_MS_MAX {
-        return Err(format!("pauseMs is at most {}", limits::TURN_PAUSE_MS_MAX));
-    }
-    let say = say.map(|said| {
-        let item = Uuid::new_v4().to_string();
-        match said {
-            Said::Whole(text) => Say { item, pieces: vec![text], streamed: false },
-            Said::Pieces(pieces) => Say { item, pieces, streamed: true },
-        }
+    let say = say.map(saying);
+    let pauses = say.iter().flat_map(|say| &say.ahead).map(|piece| match piece {
+        Piece::Pause(ms) => *ms,
+        Piece::Text(_) => 0,
     });
+    if pauses.fold(pause_ms, u64::saturating_add) > limits::TURN_PAUSE_MS_MAX {
+        return Err(format!("a turn pauses for at most {} ms", limits::TURN_PAUSE_MS_MAX));
+    }
     Ok((pause_ms, say, proposed))
+}
+
+fn saying(said: Said) -> Say {
+    let item = Uuid::new_v4().to_string();
+    match said {
+        Said::Whole(text) => {
+            Say { item, text, streamed: false, begun: false, ahead: VecDeque::new() }
+        }
+        Said::Pieces(ahead) => {
+            let texts = ahead.iter().map(|piece| match piece {
+                Piece::Text(text) => text.as_str(),
+                Piece::Pause(_) => "",
+            });
+            Say { item, text: texts.collect(), streamed: true, begun: false, ahead }
+        }
+    }
 }
 
 fn action(turn: &str, folder: &str, proposed: Proposed) -> Result<Action, String> {
@@ -209,6 +239,8 @@ mod tests {
             r#"{"tool":"a","subject":"tool"}"#,
             r#"{"tool":"a","extra":1}"#,
             r#"{"say":"a","pauseMs":9999999}"#,
+            r#"{"say":["a",60000,"b"],"pauseMs":1}"#,
+            r#"{"say":["a",-1]}"#,
         ] {
             assert!(plan("t", text, "/w").is_err(), "{text}");
         }
