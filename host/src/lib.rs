@@ -8,6 +8,7 @@ pub mod agents;
 pub mod cli;
 pub mod client;
 pub mod config;
+mod date;
 pub mod engine;
 pub mod exec;
 mod hex;

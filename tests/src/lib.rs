@@ -7,6 +7,7 @@
 
 pub mod brackets;
 pub mod component;
+pub mod erasure;
 pub mod evaluator;
 pub mod generate;
 pub mod invariants;

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncWrite};
 
-/// A hub over a log that cannot be written: it shows sessions, and loads none.
+/// A hub over a log that the caller opened: it shows sessions, and loads none.
 pub(super) fn reader(folder: &Path, log: Arc<SqliteLog>) -> Result<Arc<Hub>, Failure> {
     let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
     let home = Home::open(folder).map_err(configuration)?;

@@ -80,6 +80,7 @@ Examples:
   placet log show                      the sessions of this home
   placet log show SESSION              the records of one session
   placet log verify SESSION            check that no record was changed or lost
+  placet log redact SESSION --pattern TEXT   erase what must not stay
   placet --components                  the policy component and the modes in use
 
 State lies in $PLACET_HOME, else in the platform's data folder.";
@@ -91,7 +92,7 @@ enum Verb {
     Decide(decide::Decide),
     /// Serve MSP to the client that started this program, on stdin and stdout
     Serve(serve::Serve),
-    /// Look at the durable log
+    /// Look at the durable log, export it, erase or delete from it
     #[command(subcommand)]
     Log(log::Log),
 }

@@ -1,8 +1,8 @@
 //! `placet pending`: what waits for a decision, over all sessions of the home.
 
-use super::log::time::rfc3339;
 use super::reach::{Holder, Reach};
 use super::{EXIT_CONFIGURATION, Failure, runtime, show};
+use crate::date::rfc3339;
 use crate::log::{Log as _, PendingRow};
 use serde_json::{Value, json};
 

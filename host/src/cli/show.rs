@@ -64,7 +64,8 @@ const UNSEEN: [(u32, u32); 38] = [
     (0x3_2000, 0x10_FFFF),
 ];
 
-fn unseen(character: char) -> bool {
+/// Whether a character is not seen, or changes how others are.
+pub(super) fn unseen(character: char) -> bool {
     let code = u32::from(character);
     UNSEEN.iter().any(|(first, last)| (*first..=*last).contains(&code))
 }

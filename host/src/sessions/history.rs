@@ -4,6 +4,7 @@ use super::PageRequest;
 use super::advance::logged;
 use super::hub::{Hub, log_fault};
 use super::outlet::Fault;
+use crate::date::rfc3339;
 use crate::engine::types::{Event, Logged, Overview};
 use crate::limits;
 use crate::log::SessionRow;
@@ -245,7 +246,7 @@ pub(super) fn unreadable_session(hub: &Hub, row: &SessionRow, fault: &Fault) -> 
     let why = fault.sentence();
     json!({
         "sessionId": row.session, "path": hub.log_path(&row.session), "status": "notLoaded",
-        "createdAt": row.created_ms.to_string(), "updatedAt": row.updated_ms.to_string(),
+        "createdAt": rfc3339(row.created_ms), "updatedAt": rfc3339(row.updated_ms),
         "turnCount": 0, "activeTurnId": null, "workspaceRoot": row.workspace, "providerId": null,
         "modelId": null, "forkedFrom": null, "sideFrom": null, "quarantined": why,
     })

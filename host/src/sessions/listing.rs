@@ -13,6 +13,8 @@ pub struct Listing {
     pub limit: Option<u64>,
     /// Only sessions of this workspace.
     pub workspace: Option<String>,
+    /// Only sessions that were used after this time, in milliseconds since 1970.
+    pub updated_after_ms: Option<u64>,
 }
 
 impl Listing {
@@ -78,7 +80,7 @@ mod tests {
     fn pages_hold_every_session_once_the_last_used_first() {
         let (mut found, mut cursor) = (Vec::new(), None);
         loop {
-            let listing = Listing { cursor, limit: Some(2), workspace: None };
+            let listing = Listing { cursor, limit: Some(2), ..Listing::default() };
             let (page, next) = listing.page(rows()).unwrap();
             assert!(page.len() <= 2);
             found.extend(page.into_iter().map(|row| row.session));
@@ -95,10 +97,13 @@ mod tests {
         for (cursor, limit) in
             [(None, Some(0)), (None, Some(201)), (Some("x"), None), (Some("x:a"), None)]
         {
-            let listing = Listing { cursor: cursor.map(str::to_owned), limit, workspace: None };
+            let cursor = cursor.map(str::to_owned);
+            let listing = Listing { cursor: cursor.clone(), limit, ..Listing::default() };
             assert!(listing.page(rows()).is_err(), "{cursor:?} {limit:?}");
         }
         let listing = Listing { workspace: Some("d".to_owned()), ..Listing::default() };
         assert_eq!(listing.page(rows()).unwrap().0.len(), 1);
+        let listing = Listing { updated_after_ms: Some(5), ..Listing::default() };
+        assert_eq!(listing.page(rows()).unwrap().0.len(), 2);
     }
 }

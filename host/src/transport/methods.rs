@@ -2,6 +2,7 @@
 
 use super::frames::WireError;
 use super::params::Params;
+use crate::date::milliseconds;
 use crate::engine::types::Requirement;
 use crate::limits;
 use crate::sessions::{
@@ -50,6 +51,7 @@ pub(super) async fn call(
                 cursor: params.optional_string("cursor")?,
                 limit: params.unsigned("limit")?,
                 workspace: params.optional_string("workspaceRoot")?,
+                updated_after_ms: instant(params, "updatedAfter")?,
             };
             answer(&outlet, ticket, hub.list(&listing).await);
         }
@@ -83,6 +85,15 @@ pub(super) async fn call(
 
 fn answer(outlet: &Arc<dyn Outlet>, ticket: Ticket, result: Result<String, Fault>) {
     outlet.tell(Told::Answer { ticket, result });
+}
+
+/// A member that is an RFC 3339 date.
+fn instant(params: &Params, name: &str) -> Result<Option<u64>, WireError> {
+    let wrong = || WireError::params(format!("the member `{name}` must be an RFC 3339 date"));
+    match params.optional_string(name)? {
+        Some(text) => milliseconds(&text).map(Some).ok_or_else(wrong),
+        None => Ok(None),
+    }
 }
 
 /// Whether a client prefers its history as a snapshot. There is no compaction here that a

@@ -1,6 +1,6 @@
 //! `placet log delete`: everything of one session goes, and nothing of another.
 
-use crate::common::{Home, Host, command_id};
+use crate::common::{Home, Host, Terminal, command_id, program};
 use crate::refused;
 use serde_json::json;
 use std::fs;
@@ -108,4 +108,51 @@ fn without_a_terminal_nothing_is_deleted_unless_it_is_said() {
     refused(&home.run(&["log", "delete", &session]), 2, &["no terminal", "--yes"]);
     refused(&home.run(&["log", "delete", "nobody", "--yes"]), 2, &["no session"]);
     assert!(fs::read(home.database()).unwrap() == before, "the log was changed");
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    let home = Home::new();
+    let mut host = Host::start(&home);
+    let session = pending(&mut host);
+    assert_eq!(host.close(), (0, String::new()));
+    let ask = || {
+        let mut terminal = Terminal::open(&home, &["log", "delete", &session]);
+        let asked = terminal.shows("y/n: ");
+        assert!(asked.contains(&session) && asked.contains("1 pending"), "{asked}");
+        terminal
+    };
+    let mut terminal = ask();
+    terminal.types("\n");
+    terminal.shows("y/n: ");
+    terminal.types("n\n");
+    let (code, shown) = terminal.ends();
+    assert!(code == 1 && shown.contains("was not deleted"), "{code}: {shown}");
+    assert_eq!(tables_with(&home, &session).len(), 5);
+    let mut terminal = ask();
+    terminal.types("y\n");
+    let (code, shown) = terminal.ends();
+    assert!(code == 0 && shown.contains("deleted"), "{code}: {shown}");
+    assert_eq!(tables_with(&home, &session), Vec::<&str>::new());
+}
+
+#[test]
+fn a_command_that_placet_runs_takes_nothing_out_of_the_log() {
+    let home = Home::new();
+    let mut host = Host::start(&home);
+    let other = pending(&mut host);
+    assert_eq!(host.close(), (0, String::new()));
+    let count = home.records(&other).len();
+    let mut host = Host::start(&home);
+    let session = host.session(&home, "allowAll");
+    let placet = program().display();
+    for verb in [format!("delete {other} --yes"), format!("redact {other} --pattern {SECRET}")] {
+        let turn = host.turn(&session, &format!("'{placet}' log {verb} 2>&1; echo code $?"));
+        let item = host.ended(&turn);
+        let output = item["visibleOutput"].as_str().unwrap();
+        assert!(output.contains("refused") && output.ends_with("code 10\n"), "{verb}: {item}");
+    }
+    assert_eq!(host.close(), (0, String::new()));
+    assert_eq!(home.records(&other).len(), count);
+    assert_eq!(home.run(&["log", "delete", &other, "--yes"]).code, 0, "from outside it works");
 }

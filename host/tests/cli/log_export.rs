@@ -105,7 +105,7 @@ fn whatever_is_changed_in_an_export_is_found() {
         refused(member, &lines, "record 3:");
     }
     let mut changed = lines.clone();
-    let header = lines[3]["header"].as_str().unwrap().replacen("\"format\":1", "\"format\":2", 1);
+    let header = lines[3]["header"].as_str().unwrap().replacen("\"timeMs\":", "\"timeMs\":1", 1);
     changed[3]["header"] = json!(header);
     refused("header", &changed, "record 3:");
     let mut changed = lines.clone();

@@ -1,5 +1,6 @@
 //! Random sessions: inputs that are mostly sensible, in an order that is not.
 
+use crate::erasure;
 use crate::evaluator::{Evaluator, Served};
 use crate::generate::commands;
 use crate::generate::tally::Tally;
@@ -93,6 +94,7 @@ pub fn walk<E: Evaluator>(evaluator: E, seed: u64, steps: usize, tally: &mut Tal
     }
     walk.tally.rounds_max = walk.tally.rounds_max.max(walk.session.rounds_max);
     walk.session.evaluator.serve(Served::Real);
+    erasure::changes_nothing(&mut walk.session, false)?;
     Ok(walk.session.evaluator)
 }
 

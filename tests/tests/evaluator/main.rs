@@ -15,6 +15,7 @@ mod recovery;
 mod redaction;
 mod scenarios;
 
+use placet_tests::erasure;
 use placet_tests::pair::Pair;
 use placet_tests::script;
 use placet_tests::session::Session;
@@ -22,6 +23,6 @@ use placet_tests::session::Session;
 /// Runs a scenario on both evaluators; whatever of it may be erased changes nothing.
 fn check(scenario: &str) -> anyhow::Result<Session<Pair>> {
     let mut session = script::check(Pair::new()?, scenario)?;
-    redaction::changes_nothing(&mut session)?;
+    erasure::changes_nothing(&mut session, true)?;
     Ok(session)
 }

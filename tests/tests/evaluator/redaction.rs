@@ -2,72 +2,11 @@
 
 use crate::check;
 use anyhow::{Result, anyhow, ensure};
-use placet_policy::types::{
-    Decide, Erasure, Input, Logged, Mark, Redaction, Refusal, Reply, Requirement,
-};
-use placet_tests::evaluator::Evaluator;
+use placet_policy::types::{Decide, Input, Logged, Mark, Redaction, Refusal, Reply, Requirement};
+use placet_tests::erasure::{erasable, erased};
+use placet_tests::evaluator::Evaluator as _;
 use placet_tests::pair::Pair;
-use placet_tests::session::{SESSION, Session, caller};
-use std::collections::BTreeSet;
-
-fn said<T>(answer: Result<T, Refusal>) -> Result<T> {
-    answer.map_err(|refusal| anyhow!("refused: {refusal:?}"))
-}
-
-fn erasable(session: &mut Session<Pair>, wanted: &[u64]) -> Result<Erasure> {
-    let log = session.log.clone();
-    said(session.evaluator.erasable(&log, wanted)?)
-}
-
-/// Records the erasure in a copy of the log and takes the bodies out, as a host does.
-/// The log and the state that it must fold to.
-fn erased(session: &mut Session<Pair>, sequences: &[u64]) -> Result<(Vec<Logged>, Vec<u8>)> {
-    let redaction = Redaction { client: "tests".to_owned(), sequences: sequences.to_vec() };
-    let (state, context) = (session.state.clone(), session.context.clone());
-    let input = Input::Redact(redaction);
-    let reply = session.evaluator.step(state.as_deref(), &context, &input, &[])?;
-    let Reply::Done(outcome) = reply else { return Err(anyhow!("{reply:?}")) };
-    ensure!(outcome.events.is_empty() && outcome.effects.is_empty() && outcome.ack.is_none());
-    let mut log = session.log.clone();
-    log.extend(outcome.records);
-    for record in &mut log {
-        if sequences.contains(&record.header.sequence) {
-            record.body = None;
-        }
-    }
-    Ok((log, outcome.state))
-}
-
-/// Whatever can be erased of a log is erased, one closure at a time and all at
-/// once: the state stays, and every record can still be shown or passed over.
-pub(crate) fn changes_nothing(session: &mut Session<Pair>) -> Result<()> {
-    if session.log.is_empty() {
-        return Ok(());
-    }
-    let every: Vec<u64> = session.log.iter().map(|record| record.header.sequence).collect();
-    let all = erasable(session, &every)?;
-    let mut closures = BTreeSet::from([all.sequences.clone()]);
-    for sequence in &every {
-        let one = erasable(session, &[*sequence])?;
-        let is_kept = all.kept.iter().any(|kept| kept.sequence == *sequence);
-        ensure!(is_kept == one.sequences.is_empty(), "record {sequence}: {one:?} in {all:?}");
-        ensure!(is_kept || one.sequences.contains(sequence), "record {sequence}: {one:?}");
-        ensure!(one.sequences.iter().all(|member| all.sequences.contains(member)));
-        closures.insert(one.sequences);
-    }
-    for closure in closures.iter().filter(|closure| !closure.is_empty()) {
-        let (log, state) = erased(session, closure)?;
-        let folded = said(session.evaluator.fold(None, &log)?)?;
-        ensure!(folded == state, "the state is another one without {closure:?}");
-        for record in &log {
-            let event = said(session.evaluator.render(SESSION, record)?)?;
-            ensure!(record.body.is_some() || event.is_none(), "an erased record is shown");
-        }
-        let again = said(session.evaluator.erasable(&log, closure)?)?;
-        ensure!(again.sequences.is_empty() && again.kept.is_empty(), "done again: {again:?}");
-    }
-    Ok(())
-}
+use placet_tests::session::{Session, caller};
 
 /// The sequences of the records of a kind.
 fn of_kind(session: &Session<Pair>, kind: &str) -> Vec<u64> {
@@ -176,6 +115,24 @@ fn a_turn_that_waited_in_vain_can_be_erased() -> Result<()> {
     ))?;
     let queued = of_kind(&session, "turnQueued");
     ensure!(erasable(&mut session, &queued)?.sequences == queued);
+    // One that was to replace another has its id in its body alone.
+    let mut session = check(
+        "
+        > start
+        sessionStarted(promptUnmatched)
+        > turn one
+        turnStarted(one) userMessage -> begin(one)
+        > propose i1 last : ls
+        actionProposed(i1 allow covered) executionStarted(i1) -> run(i1)
+        > turn two busy=replace
+        turnStopRequested(one client) turnQueued(two) -> halt(i1)
+        > stop two
+        turnCompleted(two cancelled)
+        ",
+    )?;
+    let queued = of_kind(&session, "turnQueued");
+    let kept = erasable(&mut session, &queued)?.kept;
+    ensure!(kept.len() == 1 && kept[0].why.contains("never began"), "{kept:?}");
     Ok(())
 }
 

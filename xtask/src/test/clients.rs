@@ -15,6 +15,9 @@ use crate::process::{capture, cargo_in};
 use crate::workspace::{Workspace, cargo};
 
 const SOURCES: &str = "tests/clients/rust";
+/// The root of each of our programs there.
+pub(crate) const ROOTS: [&str; 2] =
+    ["tests/clients/rust/src/cases/main.rs", "tests/clients/rust/src/frames/main.rs"];
 const SDK: &str = "muse-code-sdk";
 /// The examples that are run, each a file in the SDK's `examples`.
 const EXAMPLES: [&str; 2] = ["quickstart", "recipes"];

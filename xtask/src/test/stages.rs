@@ -76,7 +76,12 @@ impl Stage {
     fn bare_command(&self, workspace: &Workspace, xtask: &Path) -> Command {
         let placet = workspace.placet();
         match self.name {
-            "fmt" => cargo_with(workspace, &["fmt", "--all", "--check"]),
+            "fmt" => {
+                let mut command = cargo_with(workspace, &["fmt", "--all", "--check", "--"]);
+                // They are no members of the workspace.
+                command.args(clients::ROOTS);
+                command
+            }
             "clippy" => cargo_with(
                 workspace,
                 &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
@@ -122,7 +127,11 @@ impl Stage {
             "python" => Some((read_list(root, PYTHON_CASES)?, PYTHON_CASES)),
             "rust-sdk" => Some((read_list(root, RUST_SDK_CASES)?, RUST_SDK_CASES)),
             "demo" => Some((claims::names(), "xtask/src/demo/claims.rs")),
-            "frames" => Some((WITH_HOSTS.map(str::to_owned).to_vec(), "xtask/src/test/stages.rs")),
+            "frames" => {
+                let cases = [&["decoder"], &WITH_HOSTS[..], &["allow_list"]].concat();
+                let cases = cases.into_iter().map(str::to_owned).collect();
+                Some((cases, "xtask/src/test/stages.rs"))
+            }
             _ => None,
         })
     }

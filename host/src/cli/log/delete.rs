@@ -1,7 +1,7 @@
 //! `placet log delete`: a session, gone with everything that belongs to it.
 
 use super::out::Out;
-use super::{folder, known, reader};
+use super::{folder, from_outside, known, reader};
 use crate::cli::{EXIT_CONFIGURATION, EXIT_FAILED, EXIT_USAGE, Failure};
 use crate::home::Home;
 use crate::log::{Log as _, LogError, SqliteLog};
@@ -9,6 +9,7 @@ use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::{Component, Path};
 
 pub(super) async fn delete(session: &str, yes: bool) -> Result<(), Failure> {
+    from_outside()?;
     let reader = reader()?;
     known(&reader, session).await?;
     let here = session.to_owned();
@@ -47,12 +48,14 @@ async fn contents(log: &SqliteLog, session: &str) -> Result<String, Failure> {
 
 /// Asks at the terminal; without one there is nobody to ask.
 fn agree(session: &str, what: &str) -> Result<(), Failure> {
-    if !io::stdin().is_terminal() {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::new(
             EXIT_USAGE,
             format!("no terminal to ask at: `placet log delete {session} --yes` asks nobody"),
         ));
     }
+    // What was typed before the question answers nothing.
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     let question = format!("delete {session} ({what})? Nothing brings it back. y/n: ");
     match answer(&question, &mut io::stdin().lock(), &mut io::stderr()) {
         Ok(true) => Ok(()),

@@ -6,10 +6,10 @@ mod out;
 mod pattern;
 mod redact;
 mod show;
-pub(super) mod time;
 mod verify;
 
-use super::{EXIT_CONFIGURATION, EXIT_USAGE, Failure, runtime};
+use super::{EXIT_CONFIGURATION, EXIT_REFUSED, EXIT_USAGE, Failure, runtime};
+use crate::exec::processes::is_inside_an_action;
 use crate::home::Home;
 use crate::limits;
 use crate::log::{Log as _, SqliteLog, Stored};
@@ -104,6 +104,16 @@ fn folder() -> Result<PathBuf, Failure> {
 /// The log, for reading only.
 fn reader() -> Result<std::sync::Arc<SqliteLog>, Failure> {
     Ok(SqliteLog::open_read_only(&folder()?)?)
+}
+
+/// Refuses what an allowed command asks for: it does not get to take back what the log says.
+fn from_outside() -> Result<(), Failure> {
+    if is_inside_an_action(std::process::id()) == Some(false) {
+        return Ok(());
+    }
+    let why = "refused: this is a command that placet runs, and such a command takes nothing out \
+               of the log; do it from outside";
+    Err(Failure::new(EXIT_REFUSED, why))
 }
 
 /// Refuses a session that is not in the log.

@@ -41,36 +41,3 @@ impl Out {
         }
     }
 }
-
-/// Text with what would steer a terminal, or turn its reading around, written as
-/// JSON writes it: `\u001b`. Inside JSON that is the same text.
-pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let steers = c.is_control()
-            || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if steers {
-            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::visible;
-
-    #[test]
-    fn what_steers_a_terminal_is_shown() {
-        for (text, shown) in [
-            ("/home/ada/työ", "/home/ada/työ"),
-            ("a\u{1b}[31mb\r\n", "a\\u001b[31mb\\u000d\\u000a"),
-            ("x\u{9b}\u{7f}", "x\\u009b\\u007f"),
-            ("a\u{202e}b\u{2066}\u{200f}", "a\\u202eb\\u2066\\u200f"),
-        ] {
-            assert_eq!(visible(text), shown);
-        }
-    }
-}

@@ -8,7 +8,7 @@ const DEPTH_MAX: usize = 16;
 /// Whether the bytes hold the text: as they are, or in a string or a name of the JSON
 /// that they are, also where such a string is JSON again.
 pub(super) fn holds(bytes: &[u8], text: &str) -> bool {
-    let plain = bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    let plain = bytes.windows(text.len().max(1)).any(|part| part == text.as_bytes());
     plain || decoded(bytes, text, DEPTH_MAX)
 }
 

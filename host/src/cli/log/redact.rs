@@ -6,15 +6,11 @@
 
 use super::out::Out;
 use super::pattern::holds;
-use super::{each_record, folder, known, reader, verify};
-use crate::cli::{EXIT_CONFIGURATION, EXIT_FAILED, EXIT_USAGE, Failure};
-use crate::config::UserConfig;
+use super::{each_record, folder, from_outside, known, reader, verify};
+use crate::cli::{EXIT_CONFIGURATION, EXIT_FAILED, EXIT_USAGE, Failure, host};
 use crate::engine::types::Erasure;
-use crate::engine::{Engine, components_folder};
-use crate::exec;
-use crate::home::Home;
 use crate::log::{Lease, Log as _, SqliteLog};
-use crate::sessions::{Clock, Fault, Hub, HubOptions};
+use crate::sessions::{Fault, Hub};
 use std::sync::Arc;
 
 /// Who erases, in the record of it.
@@ -45,30 +41,23 @@ struct Found {
 
 impl Redact {
     pub(super) async fn run(self) -> Result<(), Failure> {
+        if !self.dry_run {
+            from_outside()?;
+        }
         let text = self.pattern.as_deref().map(text).transpose()?;
         let session = self.session.as_str();
         let reader = reader()?;
         known(&reader, session).await?;
-        let home = Home::open(&folder()?).map_err(|why| Failure::new(EXIT_CONFIGURATION, why))?;
         let (log, lease) = if self.dry_run {
             (reader, None)
         } else {
-            let log = SqliteLog::open(home.folder())?;
+            let log = SqliteLog::open(&folder()?)?;
             let lease = log.lease(session).await?;
             (log, Some(lease))
         };
         // A log that is not as it was written decides nothing.
         verify::verified(&log, session).await?;
-        let engine = Engine::load(&components_folder()?, &home.cache())?;
-        let hub = Hub::new(HubOptions {
-            engine,
-            log: Arc::clone(&log) as Arc<dyn crate::log::Log>,
-            home,
-            config: UserConfig::default(),
-            clock: Clock::system(),
-            supervisor: exec::own_binary().to_owned(),
-            script: std::collections::HashMap::new(),
-        });
+        let hub = host::reader(&folder()?, Arc::clone(&log))?;
         let found = match &text {
             Some(text) => search(&log, session, text).await?,
             None => Found { bodies: self.sequences.clone(), ..Found::default() },

@@ -1,9 +1,10 @@
 //! `placet log show`: the sessions of a home, and the records of one.
 
-use super::out::{Out, visible};
-use super::time::rfc3339;
+use super::out::Out;
 use super::{each_record, known, reader};
 use crate::cli::Failure;
+use crate::cli::show::{unseen, visible};
+use crate::date::rfc3339;
 use crate::log::{Log as _, Mark, Stored};
 
 /// One line for each session, the one that was created last first.
@@ -53,7 +54,7 @@ fn print(out: &mut Out, record: &Stored, bodies: bool) -> Result<(), Failure> {
     out.line(line.trim_end())?;
     match &record.body {
         _ if !bodies => Ok(()),
-        Some(body) => out.line(&format!("        {}", visible(&String::from_utf8_lossy(body)))),
+        Some(body) => out.line(&format!("        {}", as_json(&String::from_utf8_lossy(body)))),
         None => out.line("        (erased)"),
     }
 }
@@ -66,5 +67,41 @@ fn mark(mark: &Mark) -> Option<String> {
         Mark::Starts { execution } => Some(format!("starts {execution}")),
         Mark::Ends { execution } => Some(format!("ends {execution}")),
         Mark::View => None,
+    }
+}
+
+/// A body, with what cannot be seen as JSON writes it: it stays the same JSON.
+fn as_json(body: &str) -> String {
+    let mut shown = String::with_capacity(body.len());
+    for character in body.chars() {
+        if unseen(character) {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_json;
+    use serde_json::json;
+
+    #[test]
+    fn a_body_shows_what_steers_a_terminal_and_stays_the_same_json() {
+        for text in ["ls -l é 漢字", "\u{202e}x\u{2066}", "\u{9b}31m\u{7f}\u{1b}[2J", "\u{e0041}🙂"]
+        {
+            let body = json!({ "text": text }).to_string();
+            let shown = as_json(&body);
+            assert!(!shown.chars().any(super::unseen), "{shown:?}");
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&shown).ok(),
+                Some(json!({ "text": text }))
+            );
+        }
     }
 }

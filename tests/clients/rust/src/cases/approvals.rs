@@ -5,8 +5,8 @@ use crate::ground::{Outcome, Place, check, equal, within};
 use crate::talk::{closed, evidence, stages};
 use muse_code_sdk::errors::MuseError;
 use muse_code_sdk::msp::{
-    ApprovalAmendmentDurability, ApprovalChoiceScope, ApprovalDecision,
-    ApprovalMode, ApprovalRequestParams, ApprovalResolvedBy, ItemStatus, SessionDurability,
+    ApprovalAmendmentDurability, ApprovalChoiceScope, ApprovalDecision, ApprovalMode,
+    ApprovalRequestParams, ApprovalResolvedBy, ItemStatus, SessionDurability,
 };
 
 crate::cases![
@@ -48,7 +48,11 @@ async fn approve_once(place: &Place) -> Outcome {
     equal(ask.subject.workspace_root.clone(), Some(place.workspace()), "the workspace")?;
     let rows = ask.subject.stages.as_deref().unwrap_or_default();
     equal(rows.len(), 1, "stages")?;
-    equal((&rows[0].argv[..], rows[0].argv_complete), (&["touch", "made.txt"].map(String::from)[..], true), "argv")?;
+    equal(
+        (&rows[0].argv[..], rows[0].argv_complete),
+        (&["touch", "made.txt"].map(String::from)[..], true),
+        "argv",
+    )?;
     let (once, whole) = (ApprovalChoiceScope::Once, ApprovalChoiceScope::Session);
     equal(
         menu(&ask),
@@ -182,7 +186,11 @@ async fn menu_of_two_unresolved_stages(place: &Place) -> Outcome {
         ("abort", &ApprovalDecision::Abort, &once, true),
     ];
     let first = person.question().await?;
-    equal(menu(&first.ask), expected.clone(), "the menu of the first stage: nothing for the session")?;
+    equal(
+        menu(&first.ask),
+        expected.clone(),
+        "the menu of the first stage: nothing for the session",
+    )?;
     first.says("allow_once")?;
     let second = person.question().await?;
     equal(menu(&second.ask), expected, "the menu of the last stage")?;
@@ -203,7 +211,10 @@ async fn unknown_choice_is_rejected_for_the_person(place: &Place) -> Outcome {
     // The SDK takes the host's rejecting choice instead, and fails its turn handle.
     match within("the turn", turn.completed()).await? {
         Err(MuseError::Protocol(error)) => {
-            check(error.message().contains("allow_everything"), format_args!("the choice to be named, got {error}"))?;
+            check(
+                error.message().contains("allow_everything"),
+                format_args!("the choice to be named, got {error}"),
+            )?;
         }
         other => return Err(format!("expected a protocol error, got {other:?}").into()),
     }
@@ -276,7 +287,11 @@ async fn two_sessions_of_one_client(place: &Place) -> Outcome {
     check(asked_of_one.ask.approval_id != asked_of_two.ask.approval_id, "two approvals")?;
     asked_of_one.says("allow_session")?;
     end(&turn_of_first).await?;
-    equal(place.lines("both.txt"), vec!["ran"], "a grant of one session does not answer in another")?;
+    equal(
+        place.lines("both.txt"),
+        vec!["ran"],
+        "a grant of one session does not answer in another",
+    )?;
     asked_of_two.says("abort")?;
     end(&turn_of_second).await?;
     tool_item(&turn_of_second, ItemStatus::Rejected).await?;

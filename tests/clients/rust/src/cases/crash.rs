@@ -6,9 +6,9 @@ use crate::talk::{Talk, closed, evidence, stages};
 use crate::wire::Wire;
 use muse_code_sdk::errors::MuseError;
 use muse_code_sdk::msp::{
-    ApprovalDecision, ApprovalMode, ApprovalResolvedBy, ApprovalResolvedParams, ItemCompletedParams,
-    ItemStatus, PendingRequestKind, SessionResumeResult, SessionStatus, TurnStartedParams,
-    TurnTerminal,
+    ApprovalDecision, ApprovalMode, ApprovalResolvedBy, ApprovalResolvedParams,
+    ItemCompletedParams, ItemStatus, PendingRequestKind, SessionResumeResult, SessionStatus,
+    TurnStartedParams, TurnTerminal,
 };
 use muse_code_sdk::session::{Reconnected, Session, SessionOpening};
 use muse_code_sdk::turn::{Turn, TurnOutcome};
@@ -31,7 +31,10 @@ fn resumed(session: &Session) -> Outcome<&SessionResumeResult> {
 }
 
 /// The turn that a resumed session still runs, by way of what it carried over.
-async fn carried(session: &Session, old: Vec<muse_code_sdk::session::PendingTurn>) -> Outcome<Turn> {
+async fn carried(
+    session: &Session,
+    old: Vec<muse_code_sdk::session::PendingTurn>,
+) -> Outcome<Turn> {
     let resolved = within("the resend", session.resolve_reconnect(old)).await??;
     equal(resolved.len(), 1, "resent submissions")?;
     match resolved.into_iter().next().map(|resolution| resolution.result) {
@@ -60,7 +63,11 @@ async fn sigkill_reask(place: &Place) -> Outcome {
     let session = host.resume(session.session_id(), &after).await?;
     let question = after.question().await?;
     let new = question.ask.clone();
-    equal(new.approval_id.as_str(), successor_of(&old.approval_id)?.as_str(), "the successor's id")?;
+    equal(
+        new.approval_id.as_str(),
+        successor_of(&old.approval_id)?.as_str(),
+        "the successor's id",
+    )?;
     equal(
         (&new.session_id, &new.turn_id, &new.item_id, &new.tool_call_id, &new.raw_args),
         (&old.session_id, &old.turn_id, &old.item_id, &old.tool_call_id, &old.raw_args),
@@ -72,11 +79,17 @@ async fn sigkill_reask(place: &Place) -> Outcome {
     let pointers: Vec<_> = opening
         .pending_requests
         .iter()
-        .map(|pointer| (&pointer.kind, pointer.approval_id.as_deref(), pointer.view_cursor.as_str()))
+        .map(|pointer| {
+            (&pointer.kind, pointer.approval_id.as_deref(), pointer.view_cursor.as_str())
+        })
         .collect();
     equal(
         pointers,
-        vec![(&PendingRequestKind::Approval, Some(new.approval_id.as_str()), new.view_cursor.as_str())],
+        vec![(
+            &PendingRequestKind::Approval,
+            Some(new.approval_id.as_str()),
+            new.view_cursor.as_str(),
+        )],
         "the pointers of the resume",
     )?;
     check(place.lines("once.txt").is_empty(), "nothing to run by itself after the crash")?;
@@ -181,7 +194,11 @@ async fn reconnect_resends_a_turn_that_was_cancelled(place: &Place) -> Outcome {
     let (host, person) = (Facade::spawn(place).await?, Person::new());
     let session = host.resume(session.session_id(), &person).await?;
     let last = resumed(&session)?.last_turn.clone().ok_or("no lastTurn")?;
-    equal((last.turn_id.as_str(), &last.terminal), (turn.turn_id(), &TurnTerminal::Cancelled), "lastTurn")?;
+    equal(
+        (last.turn_id.as_str(), &last.terminal),
+        (turn.turn_id(), &TurnTerminal::Cancelled),
+        "lastTurn",
+    )?;
     let resent = within("the resend", session.resolve_reconnect(pending)).await??;
     match resent.into_iter().next().map(|resolution| resolution.result) {
         Some(Ok(Reconnected::Ended { ack, last_turn })) => {

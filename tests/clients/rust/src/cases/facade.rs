@@ -32,7 +32,8 @@ impl Facade {
     /// Spawns `placet serve` on the home of the case.
     pub(crate) async fn spawn(place: &Place) -> Outcome<Facade> {
         let pid = place.path("pid");
-        let launcher = format!("echo $$ > {}\nexec {} \"$@\"", quoted(&pid), quoted(place.placet()));
+        let launcher =
+            format!("echo $$ > {}\nexec {} \"$@\"", quoted(&pid), quoted(place.placet()));
         let mut options = SpawnOptions::default();
         options.muse_bin = Some(place.script("launcher", &launcher)?);
         options.cwd = Some(place.path("workspace"));

@@ -54,8 +54,7 @@ impl Place {
     /// A fresh folder with an empty workspace; the home is left to the host.
     pub(crate) fn new(placet: &Path, examples: &Path) -> Outcome<Place> {
         let root = tempfile::Builder::new().prefix("placet-rust-").tempdir()?;
-        let place =
-            Place { root, placet: placet.to_path_buf(), examples: examples.to_path_buf() };
+        let place = Place { root, placet: placet.to_path_buf(), examples: examples.to_path_buf() };
         for folder in ["workspace", "bin"] {
             std::fs::create_dir(place.path(folder))?;
         }

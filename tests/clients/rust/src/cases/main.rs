@@ -11,6 +11,7 @@ mod crash;
 mod examples;
 mod facade;
 mod ground;
+mod many;
 mod modes;
 mod refusals;
 mod replays;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         replays::CASES,
         modes::CASES,
         views::CASES,
+        many::CASES,
         examples::CASES,
     ];
     let cases: Vec<Case> = groups.concat();

@@ -25,11 +25,7 @@ fn at_most(mode: &ApprovalMode, seal: &ApprovalMode) -> bool {
 }
 
 fn change(talk: &Talk<'_>, mode: &ApprovalMode) -> SessionSetApprovalModeParams {
-    SessionSetApprovalModeParams {
-        session_id: talk.id.clone(),
-        command_id: new_id(),
-        mode: mode.clone(),
-    }
+    SessionSetApprovalModeParams { session_id: talk.id.clone(), command_id: new_id(), mode: *mode }
 }
 
 async fn set(talk: &Talk<'_>, mode: &ApprovalMode) -> Outcome<SessionSetApprovalModeResult> {
@@ -43,9 +39,8 @@ async fn set(talk: &Talk<'_>, mode: &ApprovalMode) -> Outcome<SessionSetApproval
             (&ApprovalModeSource::ApprovalReconfigure, Some(&params.command_id)),
             "how the mode took effect",
         )?;
-        let of = |changed: &SessionApprovalModeChangedParams| {
-            changed.command_id == params.command_id
-        };
+        let of =
+            |changed: &SessionApprovalModeChangedParams| changed.command_id == params.command_id;
         let event = talk.host.event("session/approvalModeChanged", of).await?;
         equal((&event.mode, event.client_name.as_str()), (mode, CLIENT_NAME), "the event")?;
     }
@@ -113,7 +108,7 @@ async fn mode_noop(place: &Place) -> Outcome {
 async fn mode_ceiling_at_change(place: &Place) -> Outcome {
     let host = Wire::spawn(place).await?;
     for seal in &MODES {
-        let talk = Talk::start(&host, place, Some(seal.clone())).await?;
+        let talk = Talk::start(&host, place, Some(*seal)).await?;
         // Down and up again, twice: what counts is the seal, not the mode held now.
         let walk = MODES.iter().chain(MODES.iter().rev()).chain(&MODES);
         for mode in walk {
@@ -125,7 +120,10 @@ async fn mode_ceiling_at_change(place: &Place) -> Outcome {
         }
         let changes: Vec<SessionApprovalModeChangedParams> =
             talk.paged("session/approvalModeChanged").await?;
-        check(changes.iter().all(|changed| at_most(&changed.mode, seal)), "no change above the seal")?;
+        check(
+            changes.iter().all(|changed| at_most(&changed.mode, seal)),
+            "no change above the seal",
+        )?;
     }
     host.close().await
 }
@@ -136,12 +134,16 @@ async fn mode_ceiling_at_start(place: &Place) -> Outcome {
         place.configure(&format!("[authority]\nstdio = {name}\n"))?;
         let host = Wire::spawn(place).await?;
         for mode in &MODES {
-            let params = start_params(place, Some(mode.clone()))?;
+            let params = start_params(place, Some(*mode))?;
             if at_most(mode, seal) {
                 let started: SessionStartResult = host.call("session/start", &params).await?;
                 let talk = Talk { host: &host, id: started.session.session_id };
                 let held = set(&talk, mode).await?;
-                equal(&held.apply_outcome, &ApprovalModeApplyOutcome::Noop, "the mode at the start")?;
+                equal(
+                    &held.apply_outcome,
+                    &ApprovalModeApplyOutcome::Noop,
+                    "the mode at the start",
+                )?;
             } else {
                 let kind = ErrorKind::CommandRejected;
                 let data = host.refused("session/start", &params, -32030, kind).await?;

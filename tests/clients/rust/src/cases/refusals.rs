@@ -134,7 +134,11 @@ async fn error_32053_requirement_stale(place: &Place) -> Outcome {
         let kind = ErrorKind::ApprovalRequirementStale;
         let data = host.refused("approval/decide", &params, -32053, kind).await?;
         let named = data.current_requirement_id.ok_or("no current requirement in the data")?;
-        equal((named.approval_id, named.source_index), (ask.approval_id.clone(), current), "the data")
+        equal(
+            (named.approval_id, named.source_index),
+            (ask.approval_id.clone(), current),
+            "the data",
+        )
     };
     for index in [1, 2, 3] {
         let mut params = talk.decision(&ask, "invented");
@@ -169,7 +173,12 @@ async fn two_decides_race(place: &Place) -> Outcome {
     won?;
     let resolved = talk.resolved(&ask.approval_id).await?;
     names(&lost?, &resolved)?;
-    closed(&resolved, ApprovalDecision::Approved, ApprovalResolvedBy::User, Some(&first.command_id))?;
+    closed(
+        &resolved,
+        ApprovalDecision::Approved,
+        ApprovalResolvedBy::User,
+        Some(&first.command_id),
+    )?;
     talk.end(&ask.turn_id, TurnTerminal::Completed).await?;
     equal(place.lines("race.txt"), vec!["ran"], "what ran")?;
     equal(host.all::<Value>("approval/resolved")?.len(), 1, "terminals")?;
@@ -204,7 +213,12 @@ async fn stopped(place: &Place, method: &str, turn: impl Fn(&str) -> Option<Stri
     let stop = if method == "turn/cancel" {
         serde_json::to_value(TurnCancelParams { session_id, command_id, turn_id })?
     } else {
-        serde_json::to_value(TurnInterruptParams { session_id, command_id, turn_id, retract: None })?
+        serde_json::to_value(TurnInterruptParams {
+            session_id,
+            command_id,
+            turn_id,
+            retract: None,
+        })?
     };
     let ended = if method == "turn/cancel" {
         host.call::<TurnCancelResult>(method, &stop).await?.turn_id
@@ -220,11 +234,17 @@ async fn stopped(place: &Place, method: &str, turn: impl Fn(&str) -> Option<Stri
         .frames()
         .into_iter()
         .map(|frame| frame["method"].clone())
-        .filter(|method| ["approval/resolved", "item/completed", "turn/completed"].contains(&method.as_str().unwrap_or("")))
+        .filter(|method| {
+            ["approval/resolved", "item/completed", "turn/completed"]
+                .contains(&method.as_str().unwrap_or(""))
+        })
         .collect();
     // The user message of the turn is an item, too.
     let expected = ["approval/resolved", "item/completed", "turn/completed"];
-    check(order.ends_with(&expected.map(Value::from)), format_args!("{expected:?}, got {order:?}"))?;
+    check(
+        order.ends_with(&expected.map(Value::from)),
+        format_args!("{expected:?}, got {order:?}"),
+    )?;
     let late = talk.decision(&ask, "allow_once");
     let kind = ErrorKind::ApprovalAlreadyResolved;
     names(&host.refused("approval/decide", &late, -32051, kind).await?, &resolved)?;
@@ -268,7 +288,9 @@ async fn unknown_sessions_and_methods(place: &Place) -> Outcome {
     let host = Wire::spawn(place).await?;
     let nobody = new_id();
     let of_nobody = json!({"sessionId": nobody, "commandId": new_id(), "limit": 5});
-    for method in ["session/resume", "session/read", "approval/listPending", "view/page", "turn/interrupt"] {
+    for method in
+        ["session/resume", "session/read", "approval/listPending", "view/page", "turn/interrupt"]
+    {
         let data = host.refused(method, &of_nobody, -32020, ErrorKind::SessionNotFound).await?;
         equal(data.session_id.as_ref(), Some(&nobody), "the session in the data")?;
     }

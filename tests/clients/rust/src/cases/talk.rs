@@ -20,7 +20,10 @@ pub(crate) struct Talk<'a> {
 }
 
 /// Params of session/start in the workspace of the case.
-pub(crate) fn start_params(place: &Place, mode: Option<ApprovalMode>) -> Outcome<SessionStartParams> {
+pub(crate) fn start_params(
+    place: &Place,
+    mode: Option<ApprovalMode>,
+) -> Outcome<SessionStartParams> {
     let mut params: SessionStartParams =
         serde_json::from_value(json!({"commandId": new_id(), "workspaceRoot": place.workspace()}))?;
     params.approval_mode = mode;
@@ -73,8 +76,10 @@ impl<'a> Talk<'a> {
 
     /// Waits until a turn has ended like this.
     pub(crate) async fn end(&self, turn: &str, terminal: TurnTerminal) -> Outcome {
-        let ended: TurnCompletedParams =
-            self.host.event("turn/completed", |ended: &TurnCompletedParams| ended.turn_id == turn).await?;
+        let ended: TurnCompletedParams = self
+            .host
+            .event("turn/completed", |ended: &TurnCompletedParams| ended.turn_id == turn)
+            .await?;
         equal(ended.terminal, terminal, "the turn's terminal")
     }
 
@@ -117,7 +122,11 @@ impl<'a> Talk<'a> {
     }
 
     /// Params of a decide on the current stage of an ask.
-    pub(crate) fn decision(&self, ask: &ApprovalRequestParams, choice: &str) -> ApprovalDecideParams {
+    pub(crate) fn decision(
+        &self,
+        ask: &ApprovalRequestParams,
+        choice: &str,
+    ) -> ApprovalDecideParams {
         ApprovalDecideParams {
             session_id: self.id.clone(),
             command_id: new_id(),
@@ -162,8 +171,7 @@ impl<'a> Talk<'a> {
     pub(crate) async fn pages(&self, limit: usize, direction: &str) -> Outcome<Vec<Value>> {
         let (mut events, mut cursor): (Vec<Value>, Option<Value>) = (Vec::new(), None);
         loop {
-            let mut params =
-                json!({"sessionId": self.id, "limit": limit, "direction": direction});
+            let mut params = json!({"sessionId": self.id, "limit": limit, "direction": direction});
             if let Some(cursor) = &cursor {
                 params["cursor"] = cursor.clone();
             }

@@ -143,10 +143,8 @@ async fn view_subscribe(place: &Place) -> Outcome {
         host.call::<ViewUnsubscribeResult>("view/unsubscribe", &leave).await?;
     }
     let after = delivered.get(1).ok_or("too few events")?["params"]["viewCursor"].as_str();
-    let params = ViewSubscribeParams {
-        session_id: talk.id.clone(),
-        after: after.map(str::to_owned),
-    };
+    let params =
+        ViewSubscribeParams { session_id: talk.id.clone(), after: after.map(str::to_owned) };
     host.call::<ViewSubscribeResult>("view/subscribe", &params).await?;
     talk.pending().await?;
     let replayed = live(&host, &talk.id).split_off(delivered.len());
@@ -171,9 +169,8 @@ async fn resume_suffix(place: &Place) -> Outcome {
 
     let host = Wire::spawn(place).await?;
     let seen = delivered.get(1).ok_or("too few events")?["params"]["viewCursor"].clone();
-    let params: SessionResumeParams = serde_json::from_value(
-        json!({"commandId": new_id(), "sessionId": id, "cursor": seen}),
-    )?;
+    let params: SessionResumeParams =
+        serde_json::from_value(json!({"commandId": new_id(), "sessionId": id, "cursor": seen}))?;
     let resumed: SessionResumeResult = host.call("session/resume", &params).await?;
     equal(
         (&resumed.history.mode, &resumed.history.none_reason),

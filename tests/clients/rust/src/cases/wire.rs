@@ -113,10 +113,16 @@ impl Wire {
     ) -> Outcome<ErrorData> {
         match self.request(method, params).await? {
             Err(ConnectionError::Msp(error)) => {
-                equal((error.code(), error.kind()), (code, kind), &format!("the error of {method}"))?;
+                equal(
+                    (error.code(), error.kind()),
+                    (code, kind),
+                    &format!("the error of {method}"),
+                )?;
                 Ok(error.data().clone())
             }
-            other => Err(format!("expected {method} to be refused with {code}, got {other:?}").into()),
+            other => {
+                Err(format!("expected {method} to be refused with {code}, got {other:?}").into())
+            }
         }
     }
 

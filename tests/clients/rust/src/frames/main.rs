@@ -4,10 +4,13 @@
 //!
 //! FOLDER/STAGE holds the files of the hosts that one stage of the test command
 //! started (PLACET_FRAMES). Prints a table of what was decoded, then a line for
-//! each stage, `ok STAGE` or `FAILED STAGE: why`. A stage without frames fails.
+//! each stage, `ok STAGE` or `FAILED STAGE: why`; a stage without frames fails.
+//! Two cases more: `decoder`, which must find the faults of lines that are wrong
+//! on purpose, and `allow_list`, whose every name must have been needed.
 
 mod allowed;
 mod decode;
+mod selfcheck;
 mod types;
 
 use decode::{Fault, Kind};
@@ -34,18 +37,23 @@ struct Tally {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let Some((folder, stages)) = words.split_first().filter(|(_, stages)| !stages.is_empty()) else {
+    let Some((folder, stages)) = words.split_first().filter(|(_, stages)| !stages.is_empty())
+    else {
         eprintln!("usage: frames FOLDER STAGE...");
         return ExitCode::from(2);
     };
     let mut all = Tally::default();
-    let mut verdicts = Vec::new();
+    let mut verdicts = vec![verdict("decoder", selfcheck::run(), "")];
     for stage in stages {
         let mut tally = Tally::default();
         if let Err(error) = read(&Path::new(folder).join(stage), &mut tally) {
             tally.faults.push(error.to_string());
         }
-        verdicts.push(verdict(stage, &tally));
+        if tally.frames == 0 {
+            let why = "no frame was collected: did a host of this stage see PLACET_FRAMES?";
+            tally.faults.push(why.to_owned());
+        }
+        verdicts.push(verdict(stage, tally.faults, &format!("{} frames", tally.frames)));
         all.counts.extend_with(tally.counts);
         all.permitted.extend_with(tally.permitted);
         all.cut += tally.cut;
@@ -59,25 +67,26 @@ fn main() -> ExitCode {
         let why = allowed::reason(name).unwrap_or("");
         println!("permitted, {count} times: {name}: {why}");
     }
+    let needless = allowed::names().filter(|name| !all.permitted.contains_key(*name));
+    let needless = needless.map(|name| format!("nothing needs `{name}` any more")).collect();
+    verdicts.push(verdict("allow_list", needless, ""));
     println!("{} frames decoded; {} lines were cut by a kill", all.frames, all.cut);
     verdicts.iter().for_each(|(line, _)| println!("{line}"));
     if verdicts.iter().all(|(_, passed)| *passed) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn verdict(stage: &str, tally: &Tally) -> (String, bool) {
-    if tally.faults.is_empty() && tally.frames > 0 {
-        return (format!("ok {stage}  {} frames", tally.frames), true);
+/// The line for a case, and whether it passed.
+fn verdict(case: &str, faults: Vec<String>, what: &str) -> (String, bool) {
+    if faults.is_empty() {
+        return (format!("ok {case}  {what}"), true);
     }
-    let mut line = format!("FAILED {stage}: {} faults, {} frames", tally.faults.len(), tally.frames);
-    if tally.frames == 0 {
-        line.push_str("\n  no frame was collected: did a host of this stage see PLACET_FRAMES?");
-    }
-    for fault in tally.faults.iter().take(SHOWN) {
+    let mut line = format!("FAILED {case}: {} faults", faults.len());
+    for fault in faults.iter().take(SHOWN) {
         line.push_str("\n  ");
         line.push_str(fault);
     }
-    if tally.faults.len() > SHOWN {
-        line.push_str(&format!("\n  and {} more", tally.faults.len() - SHOWN));
+    if faults.len() > SHOWN {
+        line.push_str(&format!("\n  and {} more", faults.len() - SHOWN));
     }
     (line, false)
 }

@@ -94,9 +94,7 @@ pub(crate) fn event(method: &str, kind: Kind, value: &Value, faults: &mut Vec<Fa
 fn page(value: &Value, faults: &mut Vec<Fault>) {
     let mut found = Vec::new();
     whole::<ViewPageResult>(value, "view/page", &mut found);
-    let inside = |fault: &Fault| {
-        matches!(fault, Fault::Unknown(name) if name.starts_with("member view/page.events[].params."))
-    };
+    let inside = |fault: &Fault| matches!(fault, Fault::Unknown(name) if name.starts_with("member view/page.events[].params."));
     faults.extend(found.into_iter().filter(|fault| !inside(fault)));
     for event in value["events"].as_array().into_iter().flatten() {
         if let Some(method) = event["method"].as_str() {
