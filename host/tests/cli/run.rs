@@ -129,6 +129,41 @@ fn what_makes_no_sense_is_said_before_anything_runs() {
 }
 
 #[test]
+fn help_says_how_and_with_which_exit_codes() {
+    let home = Home::new();
+    let check = |verb: &str, words: &[&str]| {
+        let ended = home.run(&[verb, "--help"]);
+        assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+        for word in words.iter().chain(&["Examples:", "Usage: placet"]) {
+            assert!(ended.out.contains(word), "`{word}` in: {}", ended.out);
+        }
+    };
+    check("run", &["10  policy refused it", "12  it waits for a decision", "denyUnmatched", "--"]);
+    check("pending", &["placet decide APPROVAL CHOICE", "--json"]);
+    check("decide", &["14  somebody else decided first", "--stage", "--feedback"]);
+}
+
+#[test]
+fn a_command_behind_a_question_waits_for_its_turn() {
+    let home = Home::new();
+    let ended = run(&home, &["--mode", "promptUnmatched", "touch first"]);
+    let session = session(&ended.err);
+    let mut terminal = Terminal::open(&home, &["run", "--session", &session, "ls; touch second"]);
+    let shown = terminal.shows(CHOICE);
+    assert!(
+        shown.contains("the command comes after it") && shown.contains("| touch first"),
+        "{shown}"
+    );
+    terminal.types("1\n");
+    let shown = terminal.shows(CHOICE);
+    assert!(made(&home, "first") && shown.contains("| ls; touch second"), "{shown}");
+    terminal.types("1\n");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("first\n") && made(&home, "second"), "{shown}");
+}
+
+#[test]
 fn a_session_that_another_host_holds_is_not_taken_from_it() {
     let home = Home::new();
     let mut host = Host::start(&home);

@@ -12,6 +12,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(super) enum End {
     /// What was waited for has ended; the last action, if there was any.
     Done(Option<Action>),
+    /// The person did not wait for the end of what runs.
+    Cut,
     /// Approvals were left pending.
     Left(Vec<String>),
 }
@@ -310,7 +312,7 @@ impl Driver {
             return Ok(Some(self.left()));
         }
         if self.interrupts > 1 {
-            return Ok(Some(End::Done(self.last.take())));
+            return Ok(Some(End::Cut));
         }
         let params = json!({"sessionId": self.session});
         match self.client.command("turn/interrupt", params).await {

@@ -120,6 +120,12 @@ impl Run {
         let mut driver = Driver::new(client, session.clone(), terminal);
         let code = match proceed(&mut driver, script).await {
             Ok(End::Done(action)) => report(action.as_ref(), attended),
+            Ok(End::Cut) => {
+                show::tell(
+                    "placet: left before it had ended; what still ran is ended with the host",
+                );
+                EXIT_CUT
+            }
             Ok(End::Left(approvals)) => left(&session, &approvals, attended),
             Err(error) => {
                 let Failure { code, message } = failure(error);
@@ -157,6 +163,9 @@ async fn proceed(driver: &mut Driver, script: Option<String>) -> Result<End, Cli
         let input = json!([{"type": "text", "text": words::turn(&script)}]);
         let params = json!({"sessionId": driver.session, "input": input});
         let started = driver.client.command("turn/start", params).await?;
+        if started["disposition"] == "queued" {
+            show::tell("placet: a turn of the session is not over; the command comes after it");
+        }
         driver.turn = started["turnId"].as_str().map(str::to_owned);
     }
     driver.run().await
