@@ -30,6 +30,7 @@ impl Listing {
         }
         rows.retain(|row| {
             row.head_sequence > 0
+                && self.updated_after_ms.is_none_or(|after| row.updated_ms > after)
                 && self
                     .workspace
                     .as_ref()

@@ -38,7 +38,7 @@ fn a_session_is_listed_shown_and_verified() {
     let line = |id: &str| ok(&list).lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(line(&session).contains(&format!("{count} records   0 pending")), "{}", list.out);
     let time = rfc3339(&line(&session));
-    assert!(time.starts_with("20") && time.ends_with('Z') && time.len() == 20, "{time}");
+    assert!(time.starts_with("20") && time.ends_with('Z') && time.len() == 24, "{time}");
     assert!(line(&session).ends_with(home.workspace().canonicalize().unwrap().to_str().unwrap()));
     assert!(line(&other).contains("pending"), "{}", list.out);
     assert!(list.out.ends_with("2 sessions\n"), "{}", list.out);
