@@ -3,14 +3,15 @@
 use super::advance::{self, Appended, Question};
 use super::effects::Next;
 use super::hub::Hub;
+use super::leaving::{self, Leaving};
 use super::ledger::Ledger;
 use super::opening::{self, Opened};
 use super::outlet::{Fault, Outlet, Ticket, Told};
-use super::{Attach, Order, OrderKind, history};
+use super::{Attach, Order, OrderKind};
 use crate::agents::exec::{FileHandle, Plan};
 use crate::engine::types::{
-    CommandId, Decide, Effect, Event, ExecutionEnd, Input, Logged, Outcome, Overview, Presented,
-    Proposal, SessionLeave, SetMode, TurnStart, TurnStop, Unjudged,
+    CommandId, Decide, Effect, ExecutionEnd, Input, Outcome, Overview, Proposal, SessionLeave,
+    SetMode, TurnStart, TurnStop, Unjudged,
 };
 use crate::exec::Interrupter;
 use crate::limits;
@@ -18,7 +19,6 @@ use crate::log::{Lease, Version};
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// What an actor is sent.
@@ -89,14 +89,14 @@ pub(super) struct Waiting {
 pub(super) struct Actor {
     pub(super) hub: Arc<Hub>,
     pub(super) session: String,
-    lease: Lease,
+    pub(super) lease: Lease,
     version: Version,
-    state: Arc<[u8]>,
+    pub(super) state: Arc<[u8]>,
     pub(super) overview: Overview,
-    ledger: Ledger,
+    pub(super) ledger: Ledger,
     withheld: Vec<String>,
     pub(super) folder: PathBuf,
-    subscribers: Vec<Arc<dyn Outlet>>,
+    pub(super) subscribers: Vec<Arc<dyn Outlet>>,
     /// What is our own to do, before the mailbox.
     pub(super) queue: VecDeque<Next>,
     pub(super) running: HashMap<String, Interrupter>,
@@ -106,31 +106,12 @@ pub(super) struct Actor {
     pub(super) file: Option<(String, FileHandle)>,
     pub(super) mailbox: mpsc::WeakSender<Message>,
     deltas: u64,
-    leaving: Option<Leaving>,
+    pub(super) leaving: Option<Leaving>,
+    /// Who waits for the session to have left.
+    pub(super) done: Option<oneshot::Sender<()>>,
     /// Who wants the session while it is being left.
-    late: Vec<Message>,
-    lost: bool,
-}
-
-/// Why an actor leaves its session.
-enum Leaving {
-    /// The host stops, and waits for it.
-    Shutdown(oneshot::Sender<()>),
-    /// A client said so, with this command.
-    Left(Arc<dyn Outlet>, String),
-    /// Nobody watched and nothing was open.
-    Idle,
-}
-
-impl Leaving {
-    /// The reason's word on the wire.
-    fn reason(&self) -> &'static str {
-        match self {
-            Leaving::Shutdown(_) => "hostShutdown",
-            Leaving::Left(..) => "leave",
-            Leaving::Idle => "idle",
-        }
-    }
+    pub(super) late: Vec<Message>,
+    pub(super) lost: bool,
 }
 
 impl Actor {
@@ -160,6 +141,7 @@ impl Actor {
             mailbox: sender.downgrade(),
             deltas: 0,
             leaving: None,
+            done: None,
             late: Vec::new(),
             lost: false,
         };
@@ -187,35 +169,13 @@ impl Actor {
                     Some(message) => self.receive(message).await,
                     None => break,
                 },
-                () = wait(&self.hub, unload) => {
+                () = leaving::wait(&self.hub, unload) => {
                     self.leaving = Some(Leaving::Idle);
                     self.queue.push_back(Next::Input(Input::Unload));
                 }
             }
         }
         self.leave(receiver).await;
-    }
-
-    /// When this session may be let go, if nothing happens before: nobody watches it,
-    /// and nothing in it runs, waits or is asked.
-    fn unload_after(&self) -> Option<Duration> {
-        let unwatched = self.subscribers.is_empty() && self.leaving.is_none();
-        self.hub.config.idle_unload().filter(|_| unwatched && self.overview.idle)
-    }
-
-    /// Whether a client, or nobody at all, has given the session up; what still runs may go on.
-    fn is_left(&self) -> bool {
-        matches!(self.leaving, Some(Leaving::Left(..) | Leaving::Idle))
-    }
-
-    /// Keeps what is for the session as it will be loaded next.
-    fn receive_late(&mut self, message: Message) {
-        if self.late.len() < limits::SESSION_COMMANDS_QUEUED_MAX {
-            self.late.push(message);
-        } else if let Some((outlet, ticket)) = message.sender() {
-            let result = Err(Fault::Backpressured(limits::SESSION_COMMANDS_QUEUED_MAX));
-            outlet.tell(Told::Answer { ticket, result });
-        }
     }
 
     async fn receive(&mut self, message: Message) {
@@ -248,78 +208,14 @@ impl Actor {
                 self.queue.push_back(Next::Input(Input::Ended(end)));
             }
             Message::Shutdown { done } => {
-                self.queue.push_back(Next::Input(Input::Shutdown));
-                self.leaving = Some(Leaving::Shutdown(done));
-            }
-        }
-    }
-
-    /// Answers, replays what came after the client's cursor, and asks again.
-    async fn replayed(
-        &mut self,
-        result: Result<(String, Vec<Event>), Fault>,
-        outlet: Arc<dyn Outlet>,
-        ticket: Ticket,
-    ) {
-        let presented = match self.presented().await {
-            Ok(presented) => presented,
-            Err(fault) => return outlet.tell(Told::Answer { ticket, result: Err(fault) }),
-        };
-        match result {
-            Ok((answer, suffix)) => {
-                if !self.subscribers.iter().any(|known| same(known, &outlet)) {
-                    self.subscribers.push(Arc::clone(&outlet));
-                }
-                outlet.tell(Told::Answer { ticket, result: Ok(answer) });
-                for event in suffix {
-                    outlet.tell(Told::Event(event));
-                }
-                for asked in presented {
-                    outlet.tell(Told::Ask(asked.params));
+                self.done = Some(done);
+                // One that is being left already is on its way, and whoever asked is told.
+                if self.leaving.is_none() {
+                    self.queue.push_back(Next::Input(Input::Shutdown));
+                    self.leaving = Some(Leaving::Shutdown);
                 }
             }
-            Err(fault) => outlet.tell(Told::Answer { ticket, result: Err(fault) }),
         }
-    }
-
-    async fn attach(
-        &self,
-        command: &(String, String),
-        attach: &Attach,
-    ) -> Result<(String, Vec<Event>), Fault> {
-        // A resume is not kept in the ledger, but its id may not be another command's.
-        self.ledger.replay(&command.0, &command.1)?;
-        let suffix = self.suffix(attach.cursor.as_deref()).await?;
-        let history = if attach.cursor.is_some() {
-            history::none("cursorSuffix")
-        } else if attach.exclude_items {
-            history::none("excluded")
-        } else {
-            history::history(&self.hub, &self.session, &self.overview, attach.snapshot).await?
-        };
-        Ok((history::envelope(&self.overview, &history), suffix))
-    }
-
-    async fn suffix(&self, cursor: Option<&str>) -> Result<Vec<Event>, Fault> {
-        match cursor {
-            Some(cursor) => {
-                let after = history::sequence(cursor, self.overview.head)?;
-                history::events(&self.hub, &self.session, after).await
-            }
-            None => Ok(Vec::new()),
-        }
-    }
-
-    async fn presented(&self) -> Result<Vec<Presented>, Fault> {
-        let mut opened: Vec<Logged> = Vec::new();
-        for pointer in &self.overview.pending {
-            opened.push(history::record(&self.hub, &self.session, pointer.sequence).await?);
-        }
-        self.hub
-            .engine
-            .present(self.session.clone(), Arc::clone(&self.state), opened)
-            .await?
-            .map_err(Fault::unreadable)
     }
 
     async fn order(&mut self, order: Order, outlet: Arc<dyn Outlet>, ticket: Ticket) {
@@ -478,63 +374,8 @@ impl Actor {
         let cursor = self.ephemeral();
         self.tell(&Told::Delta { session: self.session.clone(), item, cursor, field, text });
     }
-
-    /// Gives the session back, says so, and answers whoever wrote meanwhile.
-    async fn leave(self, mut receiver: mpsc::Receiver<Message>) {
-        let released = match self.lost {
-            true => Ok(()),
-            // A lease that cannot be given back ends with the host's life lock.
-            false => self.hub.log.release(self.lease).await,
-        };
-        let cursor = self.overview.head.to_string();
-        self.hub.broadcast(&Told::Closed {
-            session: self.session.clone(),
-            reason: self.leaving.as_ref().map_or("hostShutdown", Leaving::reason).to_owned(),
-            cursor: cursor.clone(),
-        });
-        match self.leaving {
-            Some(Leaving::Shutdown(done)) => {
-                let _ = done.send(());
-            }
-            Some(Leaving::Left(outlet, command)) => {
-                let session = self.session.clone();
-                outlet.tell(Told::Left { session, command, released: released.is_ok(), cursor });
-            }
-            Some(Leaving::Idle) | None => {}
-        }
-        receiver.close();
-        let mut late = self.late;
-        while let Some(message) = receiver.recv().await {
-            late.push(message);
-        }
-        for message in late {
-            match message {
-                // Whoever wants the session gets it: it is loaded anew.
-                Message::Attach { command, attach, outlet, ticket } => {
-                    let (hub, session) = (Arc::clone(&self.hub), self.session.clone());
-                    tokio::spawn(async move {
-                        hub.resume(session, command, attach, outlet, ticket).await;
-                    });
-                }
-                other => {
-                    if let Some((outlet, ticket)) = other.sender() {
-                        let result = Err(Fault::NotLoaded(self.session.clone()));
-                        outlet.tell(Told::Answer { ticket, result });
-                    }
-                }
-            }
-        }
-    }
 }
 
-/// Waits for a time; for ever where there is none.
-async fn wait(hub: &Hub, time: Option<Duration>) {
-    match time {
-        Some(time) => (hub.clock.sleep)(time).await,
-        None => std::future::pending().await,
-    }
-}
-
-fn same(a: &Arc<dyn Outlet>, b: &Arc<dyn Outlet>) -> bool {
+pub(super) fn same(a: &Arc<dyn Outlet>, b: &Arc<dyn Outlet>) -> bool {
     a.party().connection == b.party().connection
 }

@@ -6,9 +6,11 @@
 
 mod actor;
 mod advance;
+mod attaching;
 mod effects;
 mod history;
 mod hub;
+mod leaving;
 mod ledger;
 mod listing;
 mod opening;

@@ -1,6 +1,6 @@
 //! Actions: proposed and judged, released, ended.
 
-use super::{Draft, Needs, Stop, begin_next_turn, complete_turn, misuse};
+use super::{Draft, Stop, begin_next_turn, complete_turn, misuse};
 use crate::codec::{self, Body, Item, Request, ResolvedBy, Subject, Terminal};
 use crate::describe;
 use crate::evaluate::{self, Verdict, facts_digest};
@@ -54,84 +54,12 @@ pub(super) fn propose(draft: &mut Draft<'_>, proposal: &Proposal) -> Result<(), 
     ask_or_deny(draft, approval, action, reading, &verdict)
 }
 
-/// Judges again, in order, what had waited for its turn, while there is room.
-///
-/// `by_mode` is false at recovery: what a restart finds is never settled by the mode.
-pub(crate) fn promote(draft: &mut Draft<'_>, by_mode: bool) -> Result<(), Stop> {
-    // First as many as there is room for, then, if not all of them took a place, any.
-    for all in [false, true] {
-        for item in gather_waiting(draft, all)? {
-            if !draft.state()?.has_room() {
-                return Ok(());
-            }
-            judge_again(draft, &item, by_mode)?;
-        }
-    }
-    Ok(())
-}
-
-fn judge_again(draft: &mut Draft<'_>, item: &state::Item, by_mode: bool) -> Result<(), Stop> {
-    let action = draft.action(item.sequence)?;
-    let facts = draft.facts(&action)?;
-    let state = draft.state()?.clone();
-    let reading = subject::placed(&action, facts, state.workspace.as_deref());
-    let verdict = if by_mode {
-        evaluate::evaluate(&state, draft.context, &action, &reading, facts, &mut *draft.ask)
-    } else {
-        evaluate::without_mode(&state, draft.context, &action, &reading, facts)
-    };
-    // Of the item, so that a recovery that is done again opens the same one.
-    let approval = needs_approval(&verdict).then(|| ids::judged(&item.id));
-    draft.asked = verdict.asked.clone();
-    let mut shown = Item::started(&(&action).into(), approval.clone());
-    shown.revision = item.revision.saturating_add(1);
-    draft.push(
-        &Body::ActionJudged {
-            facts: facts.into(),
-            verdict: verdict.stored(),
-            approval: approval.clone(),
-            held: verdict.decision != Decision::Allow,
-            shown,
-            turn: item.turn.clone(),
-        },
-        vec![Mark::View],
-    )?;
-    if verdict.decision == Decision::Allow {
-        record_grant(draft, approval, &action, &reading, &verdict)?;
-        draft.effects.push(Effect::Prepare(action));
-        return Ok(());
-    }
-    ask_or_deny(draft, approval, &action, reading, &verdict)
-}
-
-/// The items that wait, as many as there is room for or all, with everything that
-/// judging them reads.
-fn gather_waiting(draft: &Draft<'_>, all: bool) -> Result<Vec<state::Item>, Stop> {
-    let state = draft.state()?;
-    if !state.has_room() || state.turn.as_ref().is_some_and(|turn| turn.stopping) {
-        return Ok(Vec::new());
-    }
-    let most = usize::try_from(limits::OPEN_APPROVALS_MAX).unwrap_or(0);
-    let room = if all { usize::MAX } else { most.saturating_sub(state.approvals.len()) };
-    let waiting: Vec<state::Item> = state.deferred().take(room).cloned().collect();
-    let mut needs = Needs::default();
-    for item in &waiting {
-        needs.of(draft.drafted(item.sequence))?;
-    }
-    needs.ask()?;
-    for item in &waiting {
-        needs.of(draft.facts(&draft.action(item.sequence)?))?;
-    }
-    needs.ask()?;
-    Ok(waiting)
-}
-
 /// Whether a verdict needs an approval: one to ask about, or one that a grant settles at once.
-fn needs_approval(verdict: &Verdict) -> bool {
+pub(super) fn needs_approval(verdict: &Verdict) -> bool {
     verdict.decision == Decision::Ask || verdict.granted_by().is_some()
 }
 
-fn record_grant(
+pub(super) fn record_grant(
     draft: &mut Draft<'_>,
     approval: Option<String>,
     action: &Action,
@@ -146,7 +74,7 @@ fn record_grant(
     }
 }
 
-fn ask_or_deny(
+pub(super) fn ask_or_deny(
     draft: &mut Draft<'_>,
     approval: Option<String>,
     action: &Action,

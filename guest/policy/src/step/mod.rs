@@ -7,6 +7,7 @@
 
 mod action;
 mod decide;
+mod queue;
 mod session;
 mod turn;
 
@@ -23,8 +24,9 @@ use crate::types::{
     LimitFault, Logged, Mark, Need, Outcome, Refusal, Reply, Summary, Supply,
 };
 
-pub(crate) use action::{ask, close_turn, denied_item, ended_item, promote, request};
+pub(crate) use action::{ask, close_turn, denied_item, ended_item, request};
 pub(crate) use decide::resolve;
+pub(crate) use queue::promote;
 pub(crate) use turn::{begin_next_turn, complete_turn};
 
 /// Why a step has no outcome.
