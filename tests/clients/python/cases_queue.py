@@ -166,3 +166,27 @@ async def forty_proposals_interrupted(env: Env) -> None:
     equal(_written(env)[2:], [0] * (PROPOSED - 2), "nothing undecided ran")
     await talk.run("pwd")
     equal(await host.close(), 0, "exit code")
+
+
+@case()
+async def turn_replaced(env: Env) -> None:
+    """A turn that replaces a parked one: its approval closes as a stop does, then the new turn begins at once."""
+    host = await RawHost.spawn(env)
+    talk = await Talk.start(host)
+    ask = await talk.opened("touch never.txt")
+    params = {**talk.turn_params("pwd"), "ifBusy": "replace", "displayText": "Where am I?"}
+    ack = await host.call("turn/start", params)
+    equal((ack["turnId"], ack["startedNewTurn"], ack["disposition"]), (params["commandId"], True, "started"), "the ack")
+    await talk.end(ask["turnId"], "cancelled")
+    await talk.end(params["commandId"])
+    closed(await talk.resolved(ask["approvalId"]), "abort", "deny", "user", None)
+    order = [host.seen("approval/resolved")[0].pos, host.seen("turn/completed", turnId=ask["turnId"])[0].pos,
+             host.seen("turn/started", turnId=params["commandId"])[0].pos]
+    equal(order, sorted(order), "order: approval, end of the old turn, beginning of the new one")
+    shown = [(f["params"]["item"]["text"], f["params"]["item"].get("displayText")) for f in host.seen("item/completed")
+             if f["params"]["item"]["kind"] == "userMessage" and f["params"]["item"]["turnId"] == params["commandId"]]
+    equal(shown, [("pwd", "Where am I?")], "the user message of the new turn, and how it is shown")
+    check(not env.file("never.txt").exists(), "nothing of the replaced turn to have run")
+    equal(await host.call("turn/start", params), ack, "the replay")
+    await _still_open(talk, 0)
+    equal(await host.close(), 0, "exit code")

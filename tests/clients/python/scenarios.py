@@ -20,6 +20,7 @@ import cases_readme  # noqa: F401
 import cases_replay  # noqa: F401
 import cases_resume  # noqa: F401
 import cases_rows  # noqa: F401
+import cases_socket  # noqa: F401
 import cases_view  # noqa: F401
 from harness import CASES
 
