@@ -39,11 +39,16 @@ async fn everybody_who_waits_for_a_failed_commit_is_told() {
     for n in 0..40 {
         leases.push(session(&log, &format!("s{n}")).await);
     }
+    // The heads are read before: a read that shares the failing commit would be told so too.
+    let mut heads = Vec::new();
+    for lease in &leases {
+        heads.push(log.head(&lease.session).await.unwrap());
+    }
     faults.fail_commit(CommitFault::Lost);
     let mut tasks = tokio::task::JoinSet::new();
-    for lease in leases.clone() {
+    for (lease, head) in leases.clone().into_iter().zip(heads) {
         let log = Arc::clone(&log);
-        tasks.spawn(async move { push(&log, &lease).await });
+        tasks.spawn(async move { log.append(&lease, &head.version, one(head.sequence + 1)).await });
     }
     let answers = tasks.join_all().await;
     let unknown = answers.iter().filter(|a| matches!(a, Append::Unknown(_))).count();

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::{Debug, Display};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Why a case fails.
@@ -43,6 +44,18 @@ pub(crate) fn successor_of(approval: &str) -> Outcome<String> {
     Ok(uuid::Uuid::new_v5(&old, b"placet/successor").to_string())
 }
 
+/// What the first host compiled, for the homes of the cases after it.
+static COMPILED: Mutex<Option<tempfile::TempDir>> = Mutex::new(None);
+
+fn compiled() -> MutexGuard<'static, Option<tempfile::TempDir>> {
+    COMPILED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what was kept for the cases; after the last one.
+pub(crate) fn clean() {
+    drop(compiled().take());
+}
+
 /// Where one case works.
 pub(crate) struct Place {
     root: tempfile::TempDir,
@@ -51,14 +64,24 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A fresh folder with an empty workspace; the home is left to the host.
+    /// A fresh folder with an empty workspace; the first home is left to the host, the
+    /// ones after it have the compiled components already.
     pub(crate) fn new(placet: &Path, examples: &Path) -> Outcome<Place> {
         let root = tempfile::Builder::new().prefix("placet-rust-").tempdir()?;
         let place = Place { root, placet: placet.to_path_buf(), examples: examples.to_path_buf() };
         for folder in ["workspace", "bin"] {
             std::fs::create_dir(place.path(folder))?;
         }
+        if let Some(compiled) = compiled().as_ref() {
+            place.make_home()?;
+            copy_files(compiled.path(), &place.home().join("cache"))?;
+        }
         Ok(place)
+    }
+
+    fn make_home(&self) -> Outcome {
+        std::fs::create_dir_all(self.home())?;
+        Ok(std::fs::set_permissions(self.home(), std::fs::Permissions::from_mode(0o700))?)
     }
 
     /// A path below the case's own folder.
@@ -86,8 +109,7 @@ impl Place {
 
     /// Writes the home's placet.toml.
     pub(crate) fn configure(&self, text: &str) -> Outcome {
-        std::fs::create_dir_all(self.home())?;
-        std::fs::set_permissions(self.home(), std::fs::Permissions::from_mode(0o700))?;
+        self.make_home()?;
         Ok(std::fs::write(self.home().join("placet.toml"), text)?)
     }
 
@@ -108,6 +130,31 @@ impl Place {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
         Ok(path)
     }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let cache = self.home().join("cache");
+        let mut compiled = compiled();
+        if compiled.is_some() || !cache.is_dir() {
+            return;
+        }
+        // Without it the next home is compiled for again, which only takes time.
+        if let Ok(kept) = tempfile::tempdir()
+            && copy_files(&cache, kept.path()).is_ok()
+        {
+            *compiled = Some(kept);
+        }
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
 }
 
 /// A word for a shell.

@@ -107,6 +107,7 @@ fn main() -> ExitCode {
             }
         }
     }
+    ground::clean();
     println!("{passed} passed, {failed} failed");
     if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
