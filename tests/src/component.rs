@@ -307,6 +307,11 @@ impl Evaluator for InComponent {
         answer(ran(functions.call_explain(&mut self.store, state, &context, &proposal))?)
     }
 
+    fn snapshot(&mut self, state: &[u8]) -> Result<Result<String, Refusal>> {
+        let functions = self.instance.placet_policy_evaluator();
+        answer(ran(functions.call_snapshot(&mut self.store, state))?)
+    }
+
     fn erasable(&mut self, records: &[Logged], wanted: &[u64]) -> Result<Result<Erasure, Refusal>> {
         let functions = self.instance.placet_policy_evaluator();
         answer(ran(functions.call_erasable(&mut self.store, &convert_all(records)?, wanted))?)

@@ -78,6 +78,9 @@ pub trait Evaluator {
         loaded: bool,
     ) -> Result<Result<Overview, Refusal>>;
 
+    /// The state of the wire's snapshot.
+    fn snapshot(&mut self, state: &[u8]) -> Result<Result<String, Refusal>>;
+
     /// What would happen to an action now.
     fn explain(
         &mut self,

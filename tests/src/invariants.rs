@@ -124,6 +124,9 @@ pub fn check<E: Evaluator>(session: &mut Session<E>, outcome: &Outcome) -> Resul
     let path = context.log_path.clone();
     let overview = said(evaluator.describe(SESSION, &path, &outcome.state, true)?)?;
     ensure!(overview == outcome.overview, "the overview is another than describe gives");
+    let snapshot: Value = serde_json::from_str(&said(evaluator.snapshot(&outcome.state)?)?)?;
+    let open = snapshot["pendingApprovals"].as_array().map_or(0, Vec::len);
+    ensure!(open == overview.pending.len(), "the snapshot has other approvals: {snapshot}");
     acknowledged(outcome)?;
     pending(session, outcome)
 }

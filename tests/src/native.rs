@@ -136,6 +136,10 @@ impl Evaluator for Native {
         Ok(placet_policy::explain(state, context, proposal, &mut ask))
     }
 
+    fn snapshot(&mut self, state: &[u8]) -> Result<Result<String, Refusal>> {
+        Ok(placet_policy::snapshot(state))
+    }
+
     fn erasable(&mut self, records: &[Logged], wanted: &[u64]) -> Result<Result<Erasure, Refusal>> {
         Ok(placet_policy::erasable(records, wanted))
     }

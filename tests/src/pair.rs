@@ -124,6 +124,12 @@ impl Evaluator for Pair {
         self.same("explain", native, &component)
     }
 
+    fn snapshot(&mut self, state: &[u8]) -> Result<Result<String, Refusal>> {
+        let native = self.native.snapshot(state)?;
+        let component = self.component.snapshot(state)?;
+        self.same("snapshot", native, &component)
+    }
+
     fn erasable(&mut self, records: &[Logged], wanted: &[u64]) -> Result<Result<Erasure, Refusal>> {
         let native = self.native.erasable(records, wanted)?;
         let component = self.component.erasable(records, wanted)?;

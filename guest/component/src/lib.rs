@@ -61,6 +61,10 @@ impl wit::exports::placet::policy::evaluator::Guest for Component {
         placet_policy::describe(&session_id, &log_path, &state, loaded)
     }
 
+    fn snapshot(state: Vec<u8>) -> Result<String, Refusal> {
+        placet_policy::snapshot(&state)
+    }
+
     fn explain(
         state: Vec<u8>,
         context: Context,

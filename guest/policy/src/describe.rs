@@ -56,13 +56,12 @@ pub(crate) fn overview(session: &str, path: &str, state: &State, loaded: bool) -
             }
             value.to_string()
         }),
-        snapshot: snapshot(state).to_string(),
         idle: state.is_idle(),
     }
 }
 
 /// The state of the wire's snapshot, without its items: they are the host's to collect.
-fn snapshot(state: &State) -> Value {
+pub(crate) fn snapshot(state: &State) -> String {
     json!({
         "activeTurn": state.turn.as_ref().map(|turn| json!({
             "turnId": turn.id, "commandId": turn.command,
@@ -78,6 +77,7 @@ fn snapshot(state: &State) -> Value {
         "tokenUsage": {"promptTokens": 0, "outputTokens": 0, "totalTokens": 0},
         "turnCount": state.turn_count,
     })
+    .to_string()
 }
 
 /// The wire's `EffectiveApprovalModeState`.

@@ -119,6 +119,11 @@ pub fn describe(
     Ok(describe::overview(session, path, &state::State::decode(state)?, loaded))
 }
 
+/// The state of the wire's snapshot, without its items.
+pub fn snapshot(state: &[u8]) -> Result<String, Refusal> {
+    Ok(describe::snapshot(&state::State::decode(state)?))
+}
+
 /// What would happen to an action now, and why.
 pub fn explain(
     state: &[u8],

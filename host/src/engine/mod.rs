@@ -179,6 +179,14 @@ impl Engine {
         self.pool.call(move |policy| policy.describe(&session, &path, &state, loaded)).await
     }
 
+    /// The state of the wire's snapshot, without its items: UTF-8 JSON.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    pub async fn snapshot(&self, state: Arc<[u8]>) -> Result<Result<String, Refusal>, EngineError> {
+        self.pool.call(move |policy| policy.snapshot(&state)).await
+    }
+
     /// What would happen to an action now, and why.
     ///
     /// # Errors

@@ -158,6 +158,10 @@ impl PolicyInstance {
         call!(self, call_describe, session, path, state, loaded)
     }
 
+    pub(super) fn snapshot(&mut self, state: &[u8]) -> wasmtime::Result<Result<String, Refusal>> {
+        call!(self, call_snapshot, state)
+    }
+
     pub(super) fn explain(
         &mut self,
         state: &[u8],

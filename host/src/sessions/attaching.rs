@@ -49,9 +49,19 @@ impl Actor {
         } else if attach.exclude_items {
             history::none("excluded")
         } else {
-            history::history(&self.hub, &self.session, &self.overview, attach.snapshot).await?
+            let snapshot = self.snapshot(attach.snapshot).await?;
+            history::history(&self.hub, &self.session, self.overview.head, snapshot).await?
         };
         Ok((history::envelope(&self.overview, &history), suffix))
+    }
+
+    /// The state for a snapshot, where one is wanted.
+    async fn snapshot(&self, wanted: bool) -> Result<Option<String>, Fault> {
+        if !wanted {
+            return Ok(None);
+        }
+        let state = Arc::clone(&self.state);
+        self.hub.engine.snapshot(state).await?.map_err(Fault::unreadable).map(Some)
     }
 
     pub(super) async fn suffix(&self, cursor: Option<&str>) -> Result<Vec<Event>, Fault> {

@@ -179,20 +179,20 @@ pub(super) fn none(reason: &str) -> Value {
 pub(super) async fn history(
     hub: &Hub,
     session: &str,
-    overview: &Overview,
-    snapshot: bool,
+    cursor: u64,
+    snapshot: Option<String>,
 ) -> Result<Value, Fault> {
     let Some(items) = items(hub, session).await? else {
         return Ok(none("historyBudget"));
     };
-    if !snapshot {
+    let Some(state) = snapshot else {
         return Ok(json!({"mode": "inline", "items": items, "snapshot": null}));
-    }
-    let mut state: Value = serde_json::from_str(&overview.snapshot).unwrap_or(Value::Null);
+    };
+    let mut state: Value = serde_json::from_str(&state).unwrap_or(Value::Null);
     if let Value::Object(map) = &mut state {
         map.insert("items".to_owned(), json!(items));
     }
-    let cursor = overview.head.to_string();
+    let cursor = cursor.to_string();
     let snapshot = json!({"schemaVersion": 1, "viewCursor": cursor, "state": state});
     Ok(json!({"mode": "snapshot", "items": null, "snapshot": snapshot}))
 }

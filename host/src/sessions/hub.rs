@@ -323,7 +323,7 @@ impl Hub {
         let history = if exclude_items {
             history::none("excluded")
         } else {
-            history::history(self, session, &overview, false).await?
+            history::history(self, session, overview.head, None).await?
         };
         Ok(history::envelope(&overview, &history))
     }
