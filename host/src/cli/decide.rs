@@ -2,9 +2,8 @@
 
 use super::reach::{Reach, listed, within};
 use super::{EXIT_FAILED, EXIT_OK, EXIT_PENDING, EXIT_REFUSED, EXIT_SETTLED, EXIT_USAGE};
-use super::{Failure, runtime, show};
+use super::{Failure, from_outside, runtime, show};
 use crate::client::{Client, ClientError, Refusal};
-use crate::exec::processes::is_inside_an_action;
 use crate::log::{HostRow, Log as _, Mark};
 use serde_json::{Value, json};
 
@@ -38,11 +37,7 @@ Exit codes:
 
 impl Decide {
     pub(super) fn run(self) -> Result<u8, Failure> {
-        if is_inside_an_action(std::process::id()) != Some(false) {
-            let why = "refused: this is a command that placet runs, and such a command decides \
-                       nothing; do it from outside";
-            return Err(Failure::new(EXIT_REFUSED, why));
-        }
+        from_outside("decides nothing")?;
         let reach = Reach::open()?.map_err(|folder| {
             let why = format!("nothing is pending: there is no log in {} yet", folder.display());
             Failure::new(EXIT_USAGE, why)
@@ -76,14 +71,8 @@ impl Decide {
         self.check_stage(&request)?;
         let subscribed = client.request("view/subscribe", json!({"sessionId": session}));
         within(subscribed).await.unwrap_or(Err(ClientError::Ended)).map_err(|e| self.failure(e))?;
-        let mut params = json!({
-            "sessionId": session, "approvalId": self.approval, "choiceId": choice,
-            "requirementId": request["currentRequirementId"],
-        });
-        if let (Value::Object(members), Some(feedback)) = (&mut params, &self.feedback) {
-            members.insert("feedback".to_owned(), json!(feedback));
-        }
-        let decided = within(client.command("approval/decide", params)).await;
+        let decided =
+            within(client.decide(&session, &request, choice, self.feedback.as_deref())).await;
         match decided.unwrap_or(Err(ClientError::Ended)) {
             Ok(ack) => self.outcome(&mut client, &ack).await,
             Err(error) => {

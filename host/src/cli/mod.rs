@@ -10,6 +10,7 @@ mod run;
 mod serve;
 mod show;
 
+use crate::exec::processes::is_inside_an_action;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -137,6 +138,17 @@ fn refusal_code(kind: &str) -> u8 {
         "commandRejected" => EXIT_CONFIGURATION,
         _ => EXIT_FAILED,
     }
+}
+
+/// Refuses a verb inside an action: a command that was allowed must not answer for a person.
+fn from_outside(what: &str) -> Result<(), Failure> {
+    if is_inside_an_action(std::process::id()) == Some(false) {
+        return Ok(());
+    }
+    let why = format!(
+        "refused: this is a command that placet runs, and such a command {what}; do it from outside"
+    );
+    Err(Failure::new(EXIT_REFUSED, why))
 }
 
 /// A runtime for what waits.

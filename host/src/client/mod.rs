@@ -96,6 +96,27 @@ impl Client {
         self.request(method, params).await
     }
 
+    /// Decides the current requirement of a request, as the host presented it.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn decide(
+        &mut self,
+        session: &str,
+        request: &Value,
+        choice: &str,
+        feedback: Option<&str>,
+    ) -> Result<Value, ClientError> {
+        let mut params = json!({
+            "sessionId": session, "approvalId": request["approvalId"],
+            "requirementId": request["currentRequirementId"], "choiceId": choice,
+        });
+        if let (Value::Object(members), Some(feedback)) = (&mut params, feedback) {
+            members.insert("feedback".to_owned(), json!(feedback));
+        }
+        self.command("approval/decide", params).await
+    }
+
     /// What the host says next. It may be given up and called again.
     ///
     /// # Errors

@@ -8,8 +8,7 @@ mod redact;
 mod show;
 mod verify;
 
-use super::{EXIT_CONFIGURATION, EXIT_REFUSED, EXIT_USAGE, Failure, runtime};
-use crate::exec::processes::is_inside_an_action;
+use super::{EXIT_CONFIGURATION, EXIT_USAGE, Failure, runtime};
 use crate::home::Home;
 use crate::limits;
 use crate::log::{Log as _, SqliteLog, Stored};
@@ -106,14 +105,9 @@ fn reader() -> Result<std::sync::Arc<SqliteLog>, Failure> {
     Ok(SqliteLog::open_read_only(&folder()?)?)
 }
 
-/// Refuses what an allowed command asks for: it does not get to take back what the log says.
+/// A command that was allowed does not get to take back what the log says.
 fn from_outside() -> Result<(), Failure> {
-    if is_inside_an_action(std::process::id()) == Some(false) {
-        return Ok(());
-    }
-    let why = "refused: this is a command that placet runs, and such a command takes nothing out \
-               of the log; do it from outside";
-    Err(Failure::new(EXIT_REFUSED, why))
+    super::from_outside("takes nothing out of the log")
 }
 
 /// Refuses a session that is not in the log.

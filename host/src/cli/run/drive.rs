@@ -178,14 +178,7 @@ impl Driver {
         choice: &str,
         feedback: Option<&str>,
     ) -> Result<Option<End>, ClientError> {
-        let mut params = json!({
-            "sessionId": self.session, "approvalId": request["approvalId"],
-            "requirementId": request["currentRequirementId"], "choiceId": choice,
-        });
-        if let (Value::Object(members), Some(feedback)) = (&mut params, feedback) {
-            members.insert("feedback".to_owned(), json!(feedback));
-        }
-        match self.client.command("approval/decide", params).await {
+        match self.client.decide(&self.session, request, choice, feedback).await {
             // The next stage, or what became of it, is told.
             Ok(_) => self.close(&request["approvalId"]),
             Err(ClientError::Refused(refusal)) => {

@@ -11,11 +11,10 @@ mod words;
 use super::host::Host;
 use super::{
     EXIT_CUT, EXIT_FAILED, EXIT_LEASE, EXIT_PENDING, EXIT_REFUSED, EXIT_REJECTED, EXIT_USAGE,
-    Failure, runtime, show,
+    Failure, from_outside, runtime, show,
 };
 use crate::client::{Client, ClientError};
 use crate::engine::MODES;
-use crate::exec::processes::is_inside_an_action;
 use drive::{Action, Driver, End};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -67,11 +66,7 @@ The last line on stderr names the session whose log tells them apart.";
 
 impl Run {
     pub(super) fn run(self) -> Result<u8, Failure> {
-        if is_inside_an_action(std::process::id()) != Some(false) {
-            let why = "refused: this is a command that placet runs, and such a command asks \
-                       nobody and decides nothing; do it from outside";
-            return Err(Failure::new(EXIT_REFUSED, why));
-        }
+        from_outside("asks nobody and decides nothing")?;
         if let Some(option) = self.command.first().filter(|word| word.starts_with('-'))
             && !std::env::args_os().any(|argument| argument == "--")
         {
