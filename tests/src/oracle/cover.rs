@@ -156,7 +156,8 @@ impl Shown {
                 .iter()
                 .any(|f| program == format!("{f}/{name}"))
             || self.stages.iter().any(|line| {
-                !line.complete
+                line.anything
+                    || !line.complete
                     || ["PATH", "BASH_CMDS"].iter().any(|name| line.text.contains(name))
                     || matches!(line.words.first(), Some(Some(w)) if w == "hash" || w == "exec")
             })

@@ -9,10 +9,12 @@
 mod compound;
 mod mutate;
 mod simple;
+mod soup;
 mod tricks;
 mod words;
 
 pub use mutate::mutate;
+pub use soup::soup;
 
 use crate::random::Random;
 
