@@ -5,11 +5,11 @@
 //! there is no way out of the table without a row: no reason, no run.
 
 use crate::codec::{self, Resolution, Subject};
+use crate::cover;
 use crate::grants;
 use crate::limits;
 use crate::modes::{self, Mode};
 use crate::rules;
-use crate::safe;
 use crate::shell;
 use crate::state::State;
 use crate::subject::{self, Reading};
@@ -183,10 +183,14 @@ fn ruled<'a>(
     effect: EffectWord,
 ) -> Option<(&'a crate::types::Rule, String)> {
     match &reading.subject {
-        Subject::Shell { .. } => reading.stages.iter().find_map(|stage| {
-            rules::for_stage(&context.rules, effect, stage, &reading.bare)
-                .map(|rule| (rule, format!("`{}`", short(&stage.argv.join(" ")))))
-        }),
+        Subject::Shell { .. } => {
+            reading.stages.iter().chain(&reading.found).flat_map(shell::Stage::every).find_map(
+                |stage| {
+                    rules::for_stage(&context.rules, effect, stage, &reading.bare)
+                        .map(|rule| (rule, format!("`{}`", short(&stage.argv.join(" ")))))
+                },
+            )
+        }
         subject => rules::for_kind(&context.rules, effect, kind(subject), tool(subject))
             .map(|rule| (rule, what(subject))),
     }
@@ -232,7 +236,7 @@ fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading
             .iter()
             .map(|stage| match &granted {
                 Some(grant) => grant.clone(),
-                None => stage_coverage(context, stage, reading),
+                None => cover::stage(&context.rules, stage, &reading.bare),
             })
             .collect(),
         Subject::Unknown { .. } => vec![Coverage::Unmatched],
@@ -242,16 +246,6 @@ fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading
                 .map(|rule| Coverage::Rule(rule.id.clone()));
             vec![granted.or(ruled).unwrap_or(Coverage::Unmatched)]
         }
-    }
-}
-
-fn stage_coverage(context: &Context, stage: &shell::Stage, reading: &Reading) -> Coverage {
-    if safe::known_safe(stage) {
-        return Coverage::KnownSafe;
-    }
-    match rules::for_stage(&context.rules, EffectWord::Allow, stage, &reading.bare) {
-        Some(rule) => Coverage::Rule(rule.id.clone()),
-        None => Coverage::Unmatched,
     }
 }
 

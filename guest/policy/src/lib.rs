@@ -25,6 +25,7 @@ pub mod shell;
 
 mod canonical;
 mod codec;
+mod cover;
 mod describe;
 mod erase;
 mod evaluate;
@@ -51,7 +52,7 @@ pub mod types {
 use types::*;
 
 /// Raised with every change of verdicts; stands in every record's header.
-pub const LOGIC: u32 = 2;
+pub const LOGIC: u32 = 3;
 
 /// Asks the mode component that serves a summary's mode name. An error is a fault and denies.
 pub type AskMode<'a> = &'a mut dyn FnMut(&Summary) -> Result<Answer, String>;

@@ -19,6 +19,12 @@ pub const SHELL_STAGES_MAX: usize = 64;
 /// of redirects.
 pub const SHELL_WORDS_MAX: usize = 1024;
 
+/// Words that the braces of one word may make.
+pub const SHELL_BRACE_WORDS_MAX: usize = 64;
+
+/// Wrappers inside each other whose command is still looked for.
+pub const SHELL_WRAPPERS_MAX: u32 = 8;
+
 /// Bytes of a text that is searched for bare words.
 pub const SHELL_BARE_BYTES_MAX: usize = SHELL_COMMAND_BYTES_MAX;
 

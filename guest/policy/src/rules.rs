@@ -32,7 +32,10 @@ fn matches_stage(
     if stage.complete {
         return stage.argv.starts_with(prefix)
             && (effect != EffectWord::Allow
-                || (stage.assignments.is_empty() && stage.redirects.iter().all(|r| !r.write)));
+                || (!stage.code
+                    && !stage.background
+                    && stage.assignments.iter().all(|set| shell::harmless_variable(&set.name))
+                    && stage.redirects.iter().all(crate::cover::keeps_files)));
     }
     if effect == EffectWord::Allow {
         // A rule for the whole kind needs no words; one with a prefix does.
