@@ -21,7 +21,7 @@ use placet_tests::oracle::minimize::minimize;
 use placet_tests::oracle::sandbox::Sandbox;
 
 /// Findings that are made smaller and shown.
-const FINDINGS_SHOWN_MAX: usize = 40;
+const FINDINGS_SHOWN_MAX: usize = 60;
 
 /// Commands of which every stage must be complete, of a thousand: as soon as
 /// `BARS_HOLD`.
