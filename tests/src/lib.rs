@@ -14,6 +14,7 @@ pub mod invariants;
 pub mod native;
 pub mod pair;
 pub mod random;
+pub mod rules;
 pub mod script;
 pub mod session;
 pub mod transcript;

@@ -13,3 +13,9 @@ const SAFE: [&str; 5] = ["cat", "echo", "ls", "pwd", "wc"];
 pub(crate) fn known_safe(stage: &shell::Stage) -> bool {
     stage.complete && stage.argv.first().is_some_and(|program| SAFE.contains(&program.as_str()))
 }
+
+/// Why a complete stage is not known safe.
+pub(crate) fn why_not(stage: &shell::Stage) -> String {
+    let program = stage.argv.first().map_or("", String::as_str);
+    format!("`{program}` is not known to read only")
+}
