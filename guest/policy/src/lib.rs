@@ -21,6 +21,7 @@ pub mod wit {
 }
 
 pub mod limits;
+pub mod rules;
 pub mod shell;
 
 mod canonical;
@@ -35,7 +36,6 @@ mod menu;
 mod modes;
 mod recover;
 mod render;
-mod rules;
 mod safe;
 mod state;
 mod step;
