@@ -12,9 +12,11 @@ mod files;
 mod findings;
 mod hosts;
 mod layers;
+mod naive;
 mod saved;
 mod shell;
 mod tools;
+mod total;
 
 use ask::verdict;
 use placet_policy::rules::{Compiled, Layer, Origin, compile};
