@@ -21,6 +21,7 @@ pub mod wit {
 }
 
 pub mod limits;
+pub mod rules;
 pub mod shell;
 
 mod canonical;

@@ -285,11 +285,8 @@ fn walk(parts: &[Part], names: &[&str], insensitive: bool) -> bool {
         match (parts.get(part), names.get(name)) {
             (None, None) => return true,
             // At the end it stands for at least one part.
-            (Some(Part::Any), left) if part + 1 == parts.len() => {
-                if left.is_some() {
-                    return true;
-                }
-            }
+            (Some(Part::Any), Some(_)) if part + 1 == parts.len() => return true,
+            (Some(Part::Any), None) if part + 1 == parts.len() => {}
             (Some(Part::Any), _) => {
                 retry = Some((part + 1, name));
                 part += 1;
