@@ -21,6 +21,7 @@ pub mod wit {
 }
 
 pub mod limits;
+pub mod safe;
 pub mod shell;
 
 mod canonical;
@@ -36,7 +37,6 @@ mod modes;
 mod recover;
 mod render;
 mod rules;
-mod safe;
 mod state;
 mod step;
 mod subject;
