@@ -15,7 +15,15 @@ mod file;
 use entry::{Entry, Text, commands};
 use file::File;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() {
+    if let Err(error) = build() {
+        // As text: the standard form would escape the lines.
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
+
+fn build() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("known-safe");
     println!("cargo:rerun-if-changed={}", folder.display());
     println!("cargo:rerun-if-changed=build.rs");
@@ -24,14 +32,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut paths: Vec<_> =
         std::fs::read_dir(&folder)?.map(|file| Ok(file?.path())).collect::<std::io::Result<_>>()?;
     paths.sort();
-    let mut entries = Vec::new();
+    let (mut entries, mut faults) = (Vec::new(), Vec::new());
     for path in paths {
-        let file: File = toml::from_str(&std::fs::read_to_string(&path)?)
-            .map_err(|error| format!("{}: {error}", path.display()))?;
-        let more = file
-            .entries()
-            .map_err(|faults| format!("{}:\n{}", path.display(), faults.join("\n")))?;
-        entries.extend(more);
+        let read: Result<File, _> = toml::from_str(&std::fs::read_to_string(&path)?);
+        match read.map_err(|error| vec![error.to_string()]).and_then(File::entries) {
+            Ok(more) => entries.extend(more),
+            Err(more) => faults.push(format!("{}:\n{}", path.display(), more.join("\n"))),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(format!("the table is wrong\n{}", faults.join("\n")).into());
     }
     let out = std::env::var("OUT_DIR")?;
     std::fs::write(Path::new(&out).join("known_safe.rs"), generated(&entries)?)?;
@@ -44,8 +54,13 @@ fn generated(entries: &[Entry]) -> Result<String, Box<dyn Error>> {
         all.extend(commands(&entry.command).into_iter().map(|command| (command, index)));
     }
     all.sort();
-    if let Some(twice) = all.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(format!("`{}` has two entries", twice[0].0).into());
+    let twice: Vec<&str> = all
+        .windows(2)
+        .filter(|pair| pair[0].0 == pair[1].0)
+        .map(|pair| pair[0].0.as_str())
+        .collect();
+    if !twice.is_empty() {
+        return Err(format!("with two entries: {}", twice.join(", ")).into());
     }
     let mut text = String::new();
     writeln!(text, "static COMMANDS: [Command; {}] = [", all.len())?;

@@ -94,10 +94,14 @@ pub enum Operands {
 pub enum Check {
     /// A program in awk's language.
     Awk,
+    /// dscl: reading, searching and listing the local directory.
+    Dscl,
     /// find's expression: commands behind `-exec` must be safe themselves.
     Find,
     /// fzf's `--bind`: actions that run nothing.
     Fzf,
+    /// gh: no host in a repository's name, and no filter that prints the environment.
+    Gh,
     /// `gh api`: only GET, or a GraphQL query.
     GhApi,
     /// `git config`: no keys that hold credentials.
@@ -110,8 +114,10 @@ pub enum Check {
     Ps,
     /// A script in sed's language.
     Sed,
-    /// SQL of the last operand or of a flag: one statement that selects.
+    /// SQL of a flag, else of the operand: one statement that selects.
     Sql,
+    /// A database file and SQL; opened so that nothing is made.
+    SqlFile,
     /// tar: no archive on another host.
     Tar,
     /// `test` and `[`: no subscripts, which bash evaluates.

@@ -21,8 +21,10 @@ pub(super) fn check(
     let Some(check) = reading.entry.check else { return Ok(()) };
     let verdict = match check {
         Check::Awk => awk::check(reading),
+        Check::Dscl => tools::dscl(reading),
         Check::Find => return runs(reading, table, outermost),
         Check::Fzf => tools::fzf(reading),
+        Check::Gh => tools::gh(reading),
         Check::GhApi => tools::gh_api(reading),
         Check::GitConfig => tools::git_config(reading),
         Check::Jq => tools::jq(reading),
@@ -30,6 +32,7 @@ pub(super) fn check(
         Check::Ps => tools::ps(reading),
         Check::Sed => sed::check(reading),
         Check::Sql => sql::check(reading),
+        Check::SqlFile => sql::file(reading),
         Check::Tar => tools::tar(reading),
         Check::Test => tools::test(reading),
     };

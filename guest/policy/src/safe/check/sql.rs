@@ -37,38 +37,38 @@ const FUNCTIONS: [&str; 62] = [
     "upper", "version",
 ];
 
+/// Flags that hold a statement, and flags that answer without one.
+const STATEMENT: [&str; 8] =
+    ["-c", "--command", "-e", "--execute", "-cmd", "-q", "-s", "--query"];
+const ALONE: &str = "-? -h -help --help -l --list -V -version --version";
+
+/// The statement of a flag; of the operand where no flag must be there.
 pub(super) fn check(reading: &Reading<'_>) -> Verdict {
-    let flags = ["-c", "--command", "-e", "--execute", "-cmd", "-query", "--query"];
-    let mut statements: Vec<&str> = reading.values(&flags).collect();
-    // Where no flag gives it, the statement is the last operand, behind the file.
-    let behind: usize = if reading.entry.most == Some(1) { 0 } else { 1 };
-    let in_operand = statements.is_empty() || reading.has("-cmd");
-    if in_operand {
-        statements.extend(reading.operands.get(behind));
-    }
-    if statements.is_empty() {
-        return if reading.has(&reading.entry.needs) && reading.operands.is_empty() {
-            Ok(())
-        } else {
-            Err("would read statements that are not seen".to_owned())
-        };
-    }
-    if reading.entry.style == crate::safe::entry::Style::Single {
-        file(reading)?;
-    }
-    statements.iter().try_for_each(|statement| select(statement))
+    let operand = reading.operands.first().filter(|_| reading.entry.needs.is_empty());
+    statements(reading, operand.copied(), ".")
 }
 
-/// The engines that open a file by themselves make it when it is not there.
-fn file(reading: &Reading<'_>) -> Verdict {
+/// A file and a statement. Unless told otherwise such an engine makes the file.
+pub(super) fn file(reading: &Reading<'_>) -> Verdict {
     let memory = reading.operands.first().is_none_or(|file| *file == ":memory:");
-    if memory || reading.has("-readonly") {
-        return Ok(());
+    if !memory && !reading.has("-readonly") {
+        return Err("makes the file if it is not there; it only reads with -readonly".to_owned());
     }
-    Err("makes the file if it is not there; it only reads with -readonly".to_owned())
+    // DuckDB opens a quoted name as a file, and fetches code for some kinds of files.
+    let allowed = if reading.command == "duckdb" { "" } else { "." };
+    statements(reading, reading.operands.get(1).copied(), allowed)
 }
 
-fn select(statement: &str) -> Verdict {
+fn statements(reading: &Reading<'_>, operand: Option<&str>, in_quotes: &str) -> Verdict {
+    let mut all: Vec<&str> = reading.values(&STATEMENT).collect();
+    all.extend(operand);
+    if all.is_empty() && !reading.has(ALONE) {
+        return Err("would read statements that are not seen".to_owned());
+    }
+    all.iter().try_for_each(|statement| select(statement, in_quotes))
+}
+
+fn select(statement: &str, in_quotes: &str) -> Verdict {
     let mut scan = Scan::new(statement);
     let mut first: Option<String> = None;
     let mut before = String::new();
@@ -84,8 +84,8 @@ fn select(statement: &str) -> Verdict {
             '\'' | '"' | '`' => {
                 let text = quoted(&mut scan, next)?;
                 // Some engines open a table's quoted name as a file or a URL.
-                if text.contains("://") {
-                    return Err("may read from another host".to_owned());
+                if text.contains("://") || (text.contains('.') && !in_quotes.contains('.')) {
+                    return Err("may read another file or from another host".to_owned());
                 }
                 before = "\"".to_owned();
             }

@@ -4,6 +4,20 @@
 use super::scan::Verdict;
 use crate::safe::read::Reading;
 
+/// The local directory (`.`, or a path), and a command that reads.
+pub(super) fn dscl(reading: &Reading<'_>) -> Verdict {
+    const OPTIONS: [&str; 4] = ["-plist", "-q", "-raw", "-url"];
+    const READING: [&str; 5] = ["diff", "list", "read", "readall", "search"];
+    let mut words = reading.operands.iter().copied().skip_while(|word| OPTIONS.contains(word));
+    let source = words.next().unwrap_or_default();
+    let command = words.next().unwrap_or_default();
+    let local = source == "." || source.starts_with('/');
+    if local && READING.contains(&command.strip_prefix('-').unwrap_or(command)) {
+        return Ok(());
+    }
+    Err(format!("is not known to read only with `{command}`"))
+}
+
 /// Bindings to actions that start nothing: plain words, not `execute(..)` and the like.
 pub(super) fn fzf(reading: &Reading<'_>) -> Verdict {
     const RUNNING: [&str; 5] = ["become", "execute", "preview", "reload", "transform"];
@@ -23,8 +37,22 @@ pub(super) fn fzf(reading: &Reading<'_>) -> Verdict {
     Ok(())
 }
 
+/// `HOST/OWNER/NAME` asks that host; gh's own jq knows the environment.
+pub(super) fn gh(reading: &Reading<'_>) -> Verdict {
+    let values = reading.flags.iter().filter_map(|(_, value)| *value);
+    for word in values.chain(reading.operands.iter().copied()) {
+        let mut parts = word.split('/');
+        let host = parts.next().is_some_and(|first| first.contains(['.', ':']));
+        if host && parts.count() == 2 && reading.command != "gh api" {
+            return Err(format!("may ask the host in `{word}`"));
+        }
+    }
+    jq(reading)
+}
+
 /// GET, or a GraphQL query.
 pub(super) fn gh_api(reading: &Reading<'_>) -> Verdict {
+    gh(reading)?;
     let fields = || reading.values(&["-f", "--raw-field", "-F", "--field"]);
     if fields().next().is_none() || reading.has("-X --method") {
         return Ok(());
