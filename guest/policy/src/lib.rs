@@ -22,6 +22,7 @@ pub mod wit {
 
 pub mod limits;
 pub mod rules;
+pub mod safe;
 pub mod shell;
 
 mod canonical;
@@ -40,8 +41,6 @@ mod modes;
 mod recover;
 mod render;
 mod rulebook;
-pub mod rules;
-mod safe;
 mod state;
 mod step;
 mod subject;
