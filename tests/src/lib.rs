@@ -12,6 +12,7 @@ pub mod evaluator;
 pub mod generate;
 pub mod invariants;
 pub mod native;
+pub mod oracle;
 pub mod pair;
 pub mod random;
 pub mod rules;
