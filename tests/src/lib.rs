@@ -15,6 +15,7 @@ pub mod native;
 pub mod oracle;
 pub mod pair;
 pub mod random;
+pub mod rules;
 pub mod script;
 pub mod session;
 pub mod transcript;

@@ -5,9 +5,9 @@ use crate::evaluator::Evaluator;
 use crate::invariants::{self, Ledger};
 use anyhow::{Result, bail, ensure};
 use placet_policy::types::{
-    Action, Caller, CommandId, Context, Effect, Explanation, Facts, Input, Logged, Mark,
-    ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery, Refusal, Reply, Rule,
-    Summary, SuppliedFacts, Supply,
+    Action, Caller, CommandId, Context, Effect, Explained, Explanation, Facts, Input, Logged, Mark,
+    ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery, Refusal, Reply, Summary,
+    SuppliedFacts, Supply,
 };
 use std::collections::BTreeMap;
 
@@ -57,6 +57,8 @@ pub struct Session<E> {
     pub state: Option<Vec<u8>>,
     /// What every step gets.
     pub context: Context,
+    /// The rules in force, as TOML.
+    pub rules: Vec<String>,
     /// What the host finds.
     pub world: World,
     /// The needs that were answered, by name.
@@ -77,6 +79,7 @@ impl<E: Evaluator> Session<E> {
             log: Vec::new(),
             state: None,
             context: context(),
+            rules: Vec::new(),
             world: World::default(),
             needs: BTreeMap::new(),
             whole_fold_every: 1,
@@ -122,7 +125,19 @@ impl<E: Evaluator> Session<E> {
         let facts = self.world.facts(&mut self.evaluator, action)?;
         let proposal = Proposal { action: action.clone(), facts, last: false };
         let state = self.state.clone().unwrap_or_default();
-        self.evaluator.explain(&state, &self.context, &proposal)
+        let rules = [self.supplied_rules()];
+        Ok(match self.evaluator.explain(&state, &self.context, &proposal, &rules)? {
+            Ok(Explained::Done(explanation)) => Ok(explanation),
+            Ok(Explained::Needs(needs)) => bail!("an explanation needs {needs:?}"),
+            Err(refusal) => Err(refusal),
+        })
+    }
+
+    /// The rules in force, which the context names from now on.
+    pub fn supplied_rules(&mut self) -> Supply {
+        let set = crate::rules::set(&self.rules);
+        self.context.rules_digest.clone_from(&set.digest);
+        Supply::Rules(set)
     }
 
     /// What modes were asked since this was called last.
@@ -149,7 +164,9 @@ impl<E: Evaluator> Session<E> {
         self.context.now_ms = self.context.now_ms.saturating_add(7);
         let time = self.context.now_ms.to_be_bytes();
         self.context.entropy = time.into_iter().chain(time).collect();
-        let mut supplied = Vec::new();
+        // Given without being asked for, so that what another test left in a cache makes
+        // no difference between native and component.
+        let mut supplied = vec![self.supplied_rules()];
         for round in 1..=ROUNDS_MAX {
             let reply = call(&mut self.evaluator, self.state.as_deref(), &self.context, &supplied)?;
             self.rounds_max = self.rounds_max.max(round);
@@ -175,6 +192,7 @@ impl<E: Evaluator> Session<E> {
                 let found = self.log.iter().find(closes).cloned();
                 ("closing", found.map_or(Supply::Nothing(approval.clone()), Supply::Record))
             }
+            Need::Rules(_) => ("rules", self.supplied_rules()),
             Need::Facts(action) => {
                 let facts = self.world.facts(&mut self.evaluator, &action)?;
                 let supplied = SuppliedFacts { item_id: action.item_id, facts };
@@ -211,7 +229,6 @@ pub fn context() -> Context {
         entropy: Vec::new(),
         component: "sha256:policy".to_owned(),
         rules_digest: "sha256:rules".to_owned(),
-        rules: Vec::<Rule>::new(),
         modes: ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"].map(digest).to_vec(),
         log_path: "/home/ada/.local/share/placet/log.db#0198f2a4".to_owned(),
     }

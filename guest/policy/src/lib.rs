@@ -21,6 +21,8 @@ pub mod wit {
 }
 
 pub mod limits;
+pub mod rules;
+pub mod safe;
 pub mod shell;
 
 mod canonical;
@@ -29,15 +31,16 @@ mod cover;
 mod describe;
 mod erase;
 mod evaluate;
+mod explain;
 mod fold;
 mod grants;
 mod ids;
+mod judge;
 mod menu;
 mod modes;
 mod recover;
 mod render;
-mod rules;
-mod safe;
+mod rulebook;
 mod state;
 mod step;
 mod subject;
@@ -130,14 +133,15 @@ pub fn explain(
     state: &[u8],
     context: &Context,
     proposal: &Proposal,
+    supplied: &[Supply],
     ask: AskMode<'_>,
-) -> Result<Explanation, Refusal> {
-    let state = state::State::decode(state)?;
-    let workspace = state.workspace.as_deref();
-    let subject = subject::placed(&proposal.action, &proposal.facts, workspace);
-    let verdict =
-        evaluate::evaluate(&state, context, &proposal.action, &subject, &proposal.facts, ask);
-    Ok(verdict.explain(&subject))
+) -> Result<Explained, Refusal> {
+    explain::explain(&state::State::decode(state)?, context, proposal, supplied, ask)
+}
+
+/// What is wrong with layers of rules.
+pub fn check_rules(layers: &[RuleLayer]) -> Vec<Finding> {
+    rulebook::check(layers)
 }
 
 /// Which of the wanted bodies can be erased, and what must go together with them.

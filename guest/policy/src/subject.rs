@@ -30,13 +30,13 @@ pub(crate) fn subject(action: &Action) -> Reading {
     }
     if let Some(text) = &action.declared {
         return match declared::subject(text, &action.tool_name) {
-            declared::Declared::Command(command) => shell_subject(&command),
+            declared::Declared::Command(command) => shell_subject(&command, action),
             declared::Declared::Subject(subject) => without_stages(subject),
         };
     }
     match action.tool_name.as_str() {
         "shell" => match member(&action.raw_args, "command") {
-            Some(command) => shell_subject(&command),
+            Some(command) => shell_subject(&command, action),
             None => unknown("shell", action),
         },
         "read_file" => file(action, "read"),
@@ -73,6 +73,11 @@ fn relative(path: &str, folder: Option<&str>) -> Option<String> {
     }
 }
 
+/// The path that the action itself is about, as it was given.
+pub(crate) fn own_path(action: &Action) -> Option<PathQuery> {
+    named_path(&subject(action).subject, &action.working_folder)
+}
+
 /// The path that a subject itself is about.
 fn named_path(subject: &Subject, folder: &str) -> Option<PathQuery> {
     let (text, write) = match subject {
@@ -97,8 +102,8 @@ fn file(action: &Action, access: &str) -> Reading {
     }
 }
 
-fn shell_subject(command: &str) -> Reading {
-    let parsed = shell::stages(command, None);
+fn shell_subject(command: &str, action: &Action) -> Reading {
+    let parsed = shell::stages(command, action.home.as_deref());
     let stages = parsed
         .stages
         .iter()
@@ -149,7 +154,7 @@ pub(crate) fn survey(action: &Action) -> Vec<PathQuery> {
 pub(crate) fn paths(action: &Action, reading: &Reading) -> (Vec<PathQuery>, bool) {
     let mut paths = Paths { queries: Vec::new(), truncated: false };
     // Read anew: a placed reading shows the canonical path, and the question was another.
-    if let Some(query) = named_path(&subject(action).subject, &action.working_folder) {
+    if let Some(query) = own_path(action) {
         paths.queries.push(query);
     }
     for stage in reading.stages.iter().flat_map(shell::Stage::every) {
@@ -178,7 +183,7 @@ pub(crate) fn paths(action: &Action, reading: &Reading) -> (Vec<PathQuery>, bool
 
 /// Where a path that a stage names may start. Where that is not known the stage
 /// is covered by nothing, and there is nothing to look up.
-fn bases(start: &str, folder: &shell::Folder, path: &str) -> Vec<String> {
+pub(crate) fn bases(start: &str, folder: &shell::Folder, path: &str) -> Vec<String> {
     match folder {
         _ if path.starts_with('/') => vec![start.to_owned()],
         shell::Folder::Unknown => Vec::new(),

@@ -7,7 +7,7 @@ use super::outlet::Fault;
 use crate::engine::EngineError;
 use crate::engine::types::{
     self, Action, CommandMark, Context, Facts, Input, Logged, ModeDigest, Need, Outcome, Recovery,
-    Refusal, Reply, SuppliedFacts, Supply,
+    Refusal, Reply, RuleSet, SuppliedFacts, Supply,
 };
 use crate::engine::{MODES, POLICY};
 use crate::exec::environment;
@@ -46,7 +46,8 @@ pub(super) async fn ask(
     ledger: &Ledger,
     question: &Question,
 ) -> Result<Outcome, Halted> {
-    let context = context(hub, session);
+    let rules = hub.rules.of(session);
+    let context = context(hub, session, &rules);
     let mut supplied: Vec<Supply> = Vec::new();
     for _ in 0..limits::STEP_ROUNDS_MAX {
         let reply = match question {
@@ -66,7 +67,7 @@ pub(super) async fn ask(
             Reply::Refused(refusal) => return Err(Halted::Refused(refusal)),
             Reply::Needs(needs) => {
                 for need in needs {
-                    supplied.push(supply(hub, session, ledger, need).await?);
+                    supplied.push(supply(hub, session, ledger, &rules, need).await?);
                 }
             }
         }
@@ -77,13 +78,21 @@ pub(super) async fn ask(
     ))))
 }
 
-async fn supply(hub: &Hub, session: &str, ledger: &Ledger, need: Need) -> Result<Supply, Fault> {
+async fn supply(
+    hub: &Hub,
+    session: &str,
+    ledger: &Ledger,
+    rules: &RuleSet,
+    need: Need,
+) -> Result<Supply, Fault> {
     Ok(match need {
         Need::Record(sequence) => Supply::Record(history::record(hub, session, sequence).await?),
         Need::Closing(approval) => match ledger.closing(&approval) {
             Some(sequence) => Supply::Record(history::record(hub, session, sequence).await?),
             None => Supply::Nothing(approval),
         },
+        // One step sees one set of rules, whatever happens to the files meanwhile.
+        Need::Rules(_) => Supply::Rules(rules.clone()),
         Need::Facts(action) => {
             let item_id = action.item_id.clone();
             Supply::Facts(SuppliedFacts { item_id, facts: facts(hub, action).await? })
@@ -91,15 +100,14 @@ async fn supply(hub: &Hub, session: &str, ledger: &Ledger, need: Need) -> Result
     })
 }
 
-fn context(hub: &Hub, session: &str) -> Context {
+fn context(hub: &Hub, session: &str, rules: &RuleSet) -> Context {
     let catalog = hub.engine.catalog();
     Context {
         session_id: session.to_owned(),
         now_ms: (hub.clock.now_ms)(),
         entropy: (hub.clock.entropy)().to_vec(),
         component: catalog.digest(POLICY).to_owned(),
-        rules_digest: String::new(),
-        rules: Vec::new(),
+        rules_digest: rules.digest.clone(),
         modes: MODES
             .iter()
             .map(|name| ModeDigest {

@@ -79,6 +79,7 @@ pub(super) async fn start(
         model_id: start.model.clone(),
     });
     let ledger = Ledger::default();
+    hub.rules.enter(&session, workspace.as_deref());
     let outcome = advance::ask(hub, &session, &ledger, &Question::Step(None, input))
         .await
         .map_err(|halted| fault(halted, &start.id))?;
@@ -184,6 +185,7 @@ async fn recover(
     let row = hub.log.session(session).await.map_err(read)?;
     let workspace = row.and_then(|row| row.workspace);
     let withheld = withheld(workspace.as_deref(), command)?;
+    hub.rules.enter(session, workspace.as_deref());
     let recovery = Recovery { caller: caller(hub, outlet, &withheld, true) };
     let outcome = advance::ask(hub, session, &ledger, &Question::Recover(state, recovery))
         .await

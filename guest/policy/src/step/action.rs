@@ -26,8 +26,15 @@ pub(super) fn propose(draft: &mut Draft<'_>, proposal: &Proposal) -> Result<(), 
         return Err(misuse(format!("the item {} is open already", action.item_id)));
     }
     let reading = subject::placed(action, facts, state.workspace.as_deref());
-    let verdict =
-        evaluate::evaluate(&state, draft.context, action, &reading, facts, &mut *draft.ask);
+    let verdict = evaluate::evaluate(
+        &state,
+        draft.context,
+        &*draft.rules()?,
+        action,
+        &reading,
+        facts,
+        &mut *draft.ask,
+    );
     // Those that wait already go first.
     let waits = verdict.decision == Decision::Ask
         && (!state.has_room() || state.deferred().next().is_some());
