@@ -25,7 +25,9 @@ pub struct Rulebook {
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl Rulebook {
-    pub(super) fn new(home: &Path) -> Rulebook {
+    /// The rule files of a home.
+    #[must_use]
+    pub fn new(home: &Path) -> Rulebook {
         Rulebook { home: home.to_owned(), workspaces: Mutex::default(), kept: Mutex::default() }
     }
 
@@ -63,7 +65,23 @@ impl Rulebook {
             let origin = if trusted { RuleOrigin::TrustedWorkspace } else { RuleOrigin::Workspace };
             layers.extend(self.text(&file).map(|text| layer(&file, origin, &text)));
         }
+        Rulebook::set(layers)
+    }
+
+    /// These layers, and no others.
+    #[must_use]
+    pub fn set(layers: Vec<RuleLayer>) -> RuleSet {
         RuleSet { digest: digest(&layers), layers }
+    }
+
+    /// One file as the user's own, and no others.
+    #[must_use]
+    pub fn file(path: &Path) -> RuleSet {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text.into(),
+            Err(error) => unreadable(path, &error),
+        };
+        Rulebook::set(vec![layer(path, RuleOrigin::User, &text)])
     }
 
     /// The text of a file; none where there is no file.

@@ -35,7 +35,7 @@ struct Excluded {
 
 /// The words of a command, or nothing where the stages' rewrite must help first.
 fn words(command: &str) -> Option<Vec<Vec<String>>> {
-    let parsed = shell::stages(command);
+    let parsed = shell::stages(command, None);
     let plain = |stage: &shell::Stage| {
         stage.complete
             && stage.assignments.is_empty()
