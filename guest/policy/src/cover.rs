@@ -65,7 +65,8 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
             }
         }
     }
-    if stage.what == What::Command && !stage.code {
+    // A rule that looks at words needs all of them; one for the whole kind needs none.
+    if stage.what == What::Command && stage.complete && !stage.code {
         if let Some(hit) = shell_rule(case, Effect::Allow, stage) {
             return Ok(by(hit));
         }
