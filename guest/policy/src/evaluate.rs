@@ -217,12 +217,8 @@ fn protected(action: &Action, reading: &Reading, facts: &Facts) -> Option<String
 }
 
 fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading) -> Vec<Coverage> {
-    let wanted = grants::covering(&reading.subject, action);
-    let covers = |held: &&crate::state::Grant| {
-        wanted.iter().any(|wanted| held.kind == wanted.kind && held.key == wanted.key)
-    };
-    let granted =
-        state.grants.iter().find(covers).map(|held| Coverage::Grant(held.approval.clone()));
+    let granted = grants::held(state, &reading.subject, action)
+        .map(|held| Coverage::Grant(held.approval.clone()));
     match &reading.subject {
         // A command without stages has nothing that a rule or the table could
         // cover; the grant of exactly these bytes still does.

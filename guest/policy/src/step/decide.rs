@@ -1,6 +1,6 @@
 //! Decisions: checked against what is pending now, then recorded, then acknowledged.
 
-use super::{Draft, Stop, close_turn, denied_item, misuse};
+use super::{Draft, Stop, close_turn, denied_item, misuse, settle};
 use crate::codec::{self, Amendment, Body, Request, Resolution, ResolvedBy};
 use crate::describe;
 use crate::erase;
@@ -130,7 +130,8 @@ fn approve_stage(
     Ok(false)
 }
 
-/// Approves the whole action and has it prepared.
+/// Approves the whole action and has it prepared; a grant that this gives settles what
+/// else it covers.
 fn approve(
     draft: &mut Draft<'_>,
     open: &Approval,
@@ -142,17 +143,11 @@ fn approve(
     let item = item.ok_or_else(|| misuse("the item is gone"))?;
     let action = draft.action(item.sequence)?;
     let lasting = lasting(choice, request, &action);
-    resolve_with(
-        draft,
-        open,
-        &choice.decision,
-        ResolvedBy::User,
-        "approved",
-        Some(decide),
-        lasting,
-    )?;
+    let gives = lasting.is_some();
+    let by_hand = Ending { decide: Some(decide), lasting, ..Ending::approved(open) };
+    close(draft, open, &choice.decision, ResolvedBy::User, "approved", by_hand)?;
     draft.effects.push(Effect::Prepare(action));
-    Ok(())
+    if gives { settle::siblings(draft) } else { Ok(()) }
 }
 
 /// The amendment and the grant that a lasting choice makes.
@@ -180,26 +175,46 @@ pub(crate) fn resolve(
     why: &str,
     decide: Option<&Decide>,
 ) -> Result<(), Stop> {
-    resolve_with(draft, open, decision, by, why, decide, None)
+    let approved = decision.starts_with("approved");
+    let ending = if approved { Ending::approved(open) } else { Ending::unchanged(open) };
+    close(draft, open, decision, by, why, Ending { decide, ..ending })
 }
 
-fn resolve_with(
+/// What a terminal record holds besides the decision.
+pub(super) struct Ending<'a> {
+    /// What has become of each stage.
+    pub(super) stages: Vec<Resolution>,
+    pub(super) decide: Option<&'a Decide>,
+    pub(super) lasting: Option<(Amendment, codec::Grant)>,
+}
+
+impl Ending<'_> {
+    /// Every stage as it is.
+    pub(super) fn unchanged(open: &Approval) -> Self {
+        Ending { stages: open.stages.clone(), decide: None, lasting: None }
+    }
+
+    /// What was still open is allowed once.
+    fn approved(open: &Approval) -> Self {
+        let mut ending = Ending::unchanged(open);
+        for stage in ending.stages.iter_mut().filter(|stage| **stage == Resolution::Unresolved) {
+            *stage = Resolution::AllowOnce;
+        }
+        ending
+    }
+}
+
+pub(super) fn close(
     draft: &mut Draft<'_>,
     open: &Approval,
     decision: &str,
     by: ResolvedBy,
     why: &str,
-    decide: Option<&Decide>,
-    lasting: Option<(Amendment, codec::Grant)>,
+    ending: Ending<'_>,
 ) -> Result<(), Stop> {
     let request = describe::opening(open, draft.drafted(open.sequence)?)?;
-    let mut now = open.stages.clone();
-    if decision.starts_with("approved") {
-        for stage in now.iter_mut().filter(|stage| **stage == Resolution::Unresolved) {
-            *stage = Resolution::AllowOnce;
-        }
-    }
-    let evidence = describe::evidence(&request.subject, &now);
+    let Ending { stages, decide, lasting } = ending;
+    let evidence = describe::evidence(&request.subject, &stages);
     let (amendment, grant) = lasting.unzip();
     draft.push(
         &Body::ApprovalResolved {

@@ -9,6 +9,7 @@ mod action;
 mod decide;
 mod queue;
 mod session;
+mod settle;
 mod turn;
 
 use crate::codec::{self, Body, StopBy};
