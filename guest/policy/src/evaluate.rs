@@ -10,6 +10,7 @@ use crate::limits;
 use crate::modes::{self, Mode};
 use crate::rules;
 use crate::safe;
+use crate::saved::InForce;
 use crate::shell;
 use crate::state::State;
 use crate::subject::{self, Reading};
@@ -219,6 +220,7 @@ fn protected(action: &Action, reading: &Reading, facts: &Facts) -> Option<String
 fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading) -> Vec<Coverage> {
     let granted = grants::held(state, &reading.subject, action)
         .map(|held| Coverage::Grant(held.approval.clone()));
+    let kept = InForce::new(state, context, action);
     match &reading.subject {
         // A command without stages has nothing that a rule or the table could
         // cover; the grant of exactly these bytes still does.
@@ -226,9 +228,13 @@ fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading
         Subject::Shell { .. } => reading
             .stages
             .iter()
-            .map(|stage| match &granted {
-                Some(grant) => grant.clone(),
-                None => stage_coverage(context, stage, reading),
+            .enumerate()
+            .map(|(index, stage)| match (&granted, stage_coverage(context, stage, reading)) {
+                (Some(grant), _) => grant.clone(),
+                (None, Coverage::Unmatched) => kept
+                    .for_stage(&reading.stages, index)
+                    .map_or(Coverage::Unmatched, |grant| Coverage::Kept(grant.to_owned())),
+                (None, covered) => covered,
             })
             .collect(),
         Subject::Unknown { .. } => vec![Coverage::Unmatched],
@@ -236,7 +242,8 @@ fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading
             let allow = EffectWord::Allow;
             let ruled = rules::for_kind(&context.rules, allow, kind(subject), tool(subject))
                 .map(|rule| Coverage::Rule(rule.id.clone()));
-            vec![granted.or(ruled).unwrap_or(Coverage::Unmatched)]
+            let kept = kept.for_subject(subject).map(|grant| Coverage::Kept(grant.to_owned()));
+            vec![granted.or(ruled).or(kept).unwrap_or(Coverage::Unmatched)]
         }
     }
 }
@@ -259,6 +266,7 @@ fn listed(coverage: &[Coverage]) -> String {
             Coverage::KnownSafe => "known to be safe".to_owned(),
             Coverage::Rule(id) => format!("rule {id}"),
             Coverage::Grant(approval) => format!("session grant of {approval}"),
+            Coverage::Kept(approval) => format!("saved grant of {approval}"),
         };
         if !words.contains(&word) {
             words.push(word);
@@ -414,7 +422,9 @@ impl Verdict {
         }
         self.coverage.iter().find_map(|covered| match covered {
             Coverage::Grant(approval) => Some(approval.as_str()),
-            Coverage::Unmatched | Coverage::KnownSafe | Coverage::Rule(_) => None,
+            Coverage::Unmatched | Coverage::KnownSafe | Coverage::Rule(_) | Coverage::Kept(_) => {
+                None
+            }
         })
     }
 
@@ -428,6 +438,9 @@ impl Verdict {
                 Coverage::Rule(id) => Resolution::PolicyAllow { diagnostic: format!("rule {id}") },
                 Coverage::Grant(id) => {
                     Resolution::PolicyAllow { diagnostic: format!("session grant of {id}") }
+                }
+                Coverage::Kept(id) => {
+                    Resolution::PolicyAllow { diagnostic: format!("saved grant of {id}") }
                 }
             })
             .collect()

@@ -6,7 +6,7 @@ use crate::canonical;
 use crate::codec::{Grant, Subject};
 use crate::ids;
 use crate::state::{self, State};
-use crate::types::Action;
+use crate::types::{Action, Coverage};
 
 /// The grant that a session choice on this subject would give, if its kind has one.
 ///
@@ -64,6 +64,15 @@ pub(crate) fn held<'a>(
         wanted.iter().any(|wanted| held.kind == wanted.kind && held.key == wanted.key)
     };
     state.grants.iter().find(covers)
+}
+
+/// The grant that covers something, as records name it; none where no grant does.
+pub(crate) fn named(coverage: &Coverage) -> Option<String> {
+    match coverage {
+        Coverage::Grant(approval) => Some(format!("session grant of {approval}")),
+        Coverage::Kept(approval) => Some(format!("saved grant of {approval}")),
+        Coverage::Unmatched | Coverage::KnownSafe | Coverage::Rule(_) => None,
+    }
 }
 
 /// A protocol that is not named stands for itself only: what was shown to nobody is

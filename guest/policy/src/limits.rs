@@ -51,3 +51,12 @@ pub const MODE_TEXT_BYTES_MAX: usize = 1024;
 
 /// Bytes reserved for what recovery writes of each item and each approval besides their own bodies.
 pub const RECOVERY_BYTES_RESERVED: usize = 4 * 1024;
+
+/// Words of a command that a lasting grant may name.
+pub const GRANT_WORDS_MAX: usize = 16;
+
+/// Characters of these words as they are shown.
+pub const GRANT_PREFIX_CHARS_MAX: usize = 200;
+
+/// Characters of a command, a path, a name or a target that a choice which lasts repeats.
+pub const GRANT_SHOWN_CHARS_MAX: usize = 4096;

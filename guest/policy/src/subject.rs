@@ -106,6 +106,7 @@ fn shell_subject(command: &str) -> Reading {
             start: stage.start,
             end: stage.end,
             resolution: Resolution::Unresolved,
+            prefix: Vec::new(),
         })
         .collect();
     Reading {

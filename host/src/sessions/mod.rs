@@ -16,6 +16,7 @@ mod listing;
 mod opening;
 mod outlet;
 mod redaction;
+mod saving;
 
 pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions, Pause};

@@ -13,6 +13,7 @@ mod menus;
 mod queue;
 mod recovery;
 mod redaction;
+mod saved;
 mod scenarios;
 
 use placet_tests::erasure;
