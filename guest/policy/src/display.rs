@@ -1,37 +1,49 @@
 //! What can be shown to a person in full: a choice that lasts is offered for nothing else.
 
-/// Characters that take no room, or look like an ordinary blank and are none: from, to.
-const UNSEEN: &[(char, char)] = &[
-    ('\u{a0}', '\u{a0}'),
-    ('\u{ad}', '\u{ad}'),
-    ('\u{34f}', '\u{34f}'),
-    ('\u{600}', '\u{605}'),
-    ('\u{61c}', '\u{61c}'),
-    ('\u{6dd}', '\u{6dd}'),
-    ('\u{70f}', '\u{70f}'),
-    ('\u{890}', '\u{891}'),
-    ('\u{8e2}', '\u{8e2}'),
-    ('\u{115f}', '\u{1160}'),
-    ('\u{1680}', '\u{1680}'),
-    ('\u{17b4}', '\u{17b5}'),
-    ('\u{180b}', '\u{180f}'),
-    ('\u{2000}', '\u{200f}'),
-    ('\u{2028}', '\u{202f}'),
-    ('\u{205f}', '\u{206f}'),
-    ('\u{2800}', '\u{2800}'),
-    ('\u{3000}', '\u{3000}'),
-    ('\u{3164}', '\u{3164}'),
-    ('\u{e000}', '\u{f8ff}'),
-    ('\u{fe00}', '\u{fe0f}'),
-    ('\u{feff}', '\u{feff}'),
-    ('\u{ffa0}', '\u{ffa0}'),
-    ('\u{fff0}', '\u{ffff}'),
-    ('\u{110bd}', '\u{110bd}'),
-    ('\u{110cd}', '\u{110cd}'),
-    ('\u{13430}', '\u{1345f}'),
-    ('\u{1bca0}', '\u{1bca3}'),
-    ('\u{1d173}', '\u{1d17a}'),
-    ('\u{e0000}', '\u{10ffff}'),
+/// Characters that are not seen, or that change how others are: ranges in ascending order.
+const UNSEEN: [(u32, u32); 38] = [
+    (0x00, 0x1F),
+    (0x7F, 0xA0),
+    (0xAD, 0xAD),
+    // Marks that stand on the character before them.
+    (0x300, 0x36F),
+    (0x483, 0x489),
+    (0x600, 0x605),
+    (0x61C, 0x61C),
+    (0x6DD, 0x6DD),
+    (0x70F, 0x70F),
+    (0x890, 0x891),
+    (0x8E2, 0x8E2),
+    (0x115F, 0x1160),
+    (0x1680, 0x1680),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x1AB0, 0x1AFF),
+    (0x1DC0, 0x1DFF),
+    // Spaces of other widths, joiners, and what turns the direction.
+    (0x2000, 0x200F),
+    (0x2028, 0x202F),
+    (0x205F, 0x206F),
+    (0x20D0, 0x20FF),
+    (0x2800, 0x2800),
+    (0x3000, 0x3000),
+    (0x3164, 0x3164),
+    // Surrogates cannot be; what is for private use looks as the font likes.
+    (0xE000, 0xF8FF),
+    (0xFDD0, 0xFDEF),
+    (0xFE00, 0xFE0F),
+    (0xFE20, 0xFE2F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFC),
+    (0xFFFE, 0xFFFF),
+    (0x110BD, 0x110CD),
+    (0x13430, 0x13455),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D165, 0x1D1AD),
+    (0x1FFFE, 0x1FFFF),
+    // Tags, further variations, and nothing else that is assigned beyond the ideographs.
+    (0x3_2000, 0x10_FFFF),
 ];
 
 /// Whether a person sees every character of a text, and there are not too many of them.
@@ -41,8 +53,8 @@ pub(crate) fn in_full(text: &str, most_chars: usize) -> bool {
 }
 
 fn is_seen(c: char) -> bool {
-    matches!(c, '\n' | '\t')
-        || (!c.is_control() && !UNSEEN.iter().any(|(from, to)| (*from..=*to).contains(&c)))
+    let code = u32::from(c);
+    matches!(c, '\n' | '\t') || !UNSEEN.iter().any(|(from, to)| (*from..=*to).contains(&code))
 }
 
 /// Words as a shell would read them again: quoted where they must be.
