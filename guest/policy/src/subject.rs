@@ -113,6 +113,7 @@ fn shell_subject(command: &str, action: &Action) -> Reading {
             start: stage.start,
             end: stage.end,
             resolution: Resolution::Unresolved,
+            prefix: Vec::new(),
         })
         .collect();
     Reading {

@@ -4,6 +4,7 @@ mod check;
 mod components;
 mod decide;
 mod explain;
+mod grants;
 mod host;
 mod log;
 mod pending;
@@ -80,6 +81,8 @@ Examples:
   placet decide APPROVAL               show one of them; with a choice of its menu, decide it
   placet explain 'git push'            what would happen to a command, and why
   placet check                         what is wrong with the rules in force here
+  placet grants list                   what was allowed for longer than a session
+  placet grants revoke ID              take one of them back, at once
   placet serve                         a host for one client on stdin and stdout
   placet serve --fingerprint sha256:…  the same, for a client that pins another schema
   placet log show                      the sessions of this home
@@ -99,6 +102,9 @@ enum Verb {
     Check(check::Check),
     /// Serve MSP to the client that started this program, on stdin and stdout
     Serve(serve::Serve),
+    /// List the grants that outlive their session, or revoke them
+    #[command(subcommand)]
+    Grants(grants::Grants),
     /// Look at the durable log, export it, erase or delete from it
     #[command(subcommand)]
     Log(log::Log),
@@ -123,6 +129,7 @@ pub fn main() -> ExitCode {
         Some(Verb::Explain(explain)) => explain.run(),
         Some(Verb::Check(check)) => check.run(),
         Some(Verb::Serve(serve)) => serve.run().map(done),
+        Some(Verb::Grants(grants)) => grants.run().map(done),
         Some(Verb::Log(log)) => log.run().map(done),
         None => Err(Failure::new(
             EXIT_USAGE,

@@ -3,6 +3,10 @@
 //! Nothing is decided here. A query that cannot be resolved gives no fact, and
 //! no fact fails closed in the guest.
 
+mod worktree;
+
+pub use worktree::grants_root;
+
 use crate::engine::types::{PathClass, PathFact, PathQuery};
 use std::ffi::OsString;
 use std::io;

@@ -3,7 +3,7 @@
 use super::actor::{Actor, Message};
 use super::outlet::{Fault, Outlet, Ticket, Told};
 use super::rulebook::Rulebook;
-use super::{Attach, Listing, Order, PageRequest, Start, history, opening};
+use super::{Attach, Listing, Order, PageRequest, Start, history, opening, saving};
 use crate::config::UserConfig;
 use crate::engine::Engine;
 use crate::engine::types::{Logged, Overview};
@@ -78,6 +78,7 @@ pub struct Hub {
     pub(super) clock: Clock,
     pub(super) supervisor: PathBuf,
     pub(super) script: HashMap<String, String>,
+    pub(super) grants: saving::Cache,
     loaded: tokio::sync::Mutex<HashMap<String, mpsc::Sender<Message>>>,
     outlets: Mutex<Vec<Weak<dyn Outlet>>>,
 }
@@ -97,6 +98,7 @@ impl Hub {
             clock,
             supervisor,
             script,
+            grants: saving::Cache::default(),
             loaded: tokio::sync::Mutex::default(),
             outlets: Mutex::default(),
         })
@@ -200,6 +202,12 @@ impl Hub {
         let mailbox = Actor::spawn(Arc::clone(self), opened, None);
         loaded.insert(session.to_owned(), mailbox.clone());
         Ok(mailbox)
+    }
+
+    /// The loaded sessions but for one.
+    pub(super) async fn others(&self, session: &str) -> Vec<mpsc::Sender<Message>> {
+        let loaded = self.loaded.lock().await;
+        loaded.iter().filter(|(id, _)| *id != session).map(|(_, mailbox)| mailbox.clone()).collect()
     }
 
     async fn mailbox(&self, session: &str) -> Option<mpsc::Sender<Message>> {

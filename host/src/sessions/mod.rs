@@ -17,6 +17,7 @@ mod opening;
 mod outlet;
 mod redaction;
 mod rulebook;
+mod saving;
 
 pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions, Pause};

@@ -189,6 +189,8 @@ impl Desk {
             rules_digest: rules.digest.clone(),
             modes: MODES.iter().map(mode).collect(),
             log_path: String::new(),
+            grants_root: None,
+            grants: Vec::new(),
         }
     }
 }

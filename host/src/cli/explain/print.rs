@@ -75,6 +75,7 @@ fn by(coverage: &Coverage) -> Option<String> {
         Coverage::Unmatched | Coverage::KnownSafe => None,
         Coverage::Rule(id) => Some(format!("rule {id}")),
         Coverage::Grant(id) => Some(format!("grant of {id}")),
+        Coverage::Kept(id) => Some(format!("saved grant of {id}")),
     }
 }
 
