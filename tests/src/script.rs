@@ -267,6 +267,7 @@ impl<E: Evaluator> Script<E> {
             "leave" => Input::Leave(SessionLeave { command, caller, stop: line.flag("stop") }),
             "unload" => Input::Unload,
             "granted" => Input::Granted,
+            "ruled" => Input::Ruled,
             other => bail!("{other} is no verb"),
         })
     }
@@ -364,6 +365,7 @@ pub fn class(word: &str) -> Result<Option<PathClass>> {
         "ordinary" => Some(PathClass::Ordinary),
         "protected" => Some(PathClass::Protected),
         "credential" => Some(PathClass::Credential),
+        "runsPrograms" => Some(PathClass::RunsPrograms),
         "placetOwn" => Some(PathClass::PlacetOwn),
         "unknown" => None,
         other => bail!("{other} is no path class"),

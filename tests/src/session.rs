@@ -5,9 +5,9 @@ use crate::evaluator::Evaluator;
 use crate::invariants::{self, Ledger};
 use anyhow::{Result, bail, ensure};
 use placet_policy::types::{
-    Action, Caller, CommandId, Context, Effect, Explained, Explanation, Facts, GrantKept, Input, LastingGrant,
-    Logged, Mark, ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery, Refusal,
-    Reply, Summary, SuppliedFacts, Supply,
+    Action, Caller, CommandId, Context, Effect, Explained, Explanation, Facts, GrantKept, Input,
+    LastingGrant, Logged, Mark, ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery,
+    Refusal, Reply, Summary, SuppliedFacts, Supply,
 };
 use std::collections::BTreeMap;
 

@@ -61,13 +61,15 @@ pub(crate) fn without_mode(
     reading: &Reading,
     facts: &Facts,
 ) -> Verdict {
-    by_policy(&Case { state, context, rules, action, reading, facts }).unwrap_or_else(|coverage| Verdict {
-        coverage,
-        ..row(
-            Decision::Ask,
-            unmatched_row(action),
-            "it was pending when its host stopped, so a person is asked again".to_owned(),
-        )
+    by_policy(&Case { state, context, rules, action, reading, facts }).unwrap_or_else(|coverage| {
+        Verdict {
+            coverage,
+            ..row(
+                Decision::Ask,
+                unmatched_row(action),
+                "it was pending when its host stopped, so a person is asked again".to_owned(),
+            )
+        }
     })
 }
 
@@ -206,7 +208,10 @@ fn protected(case: &Case<'_>) -> Option<String> {
             PathClass::Protected if query.write => {
                 return Some(format!("`{}` is a protected file", query.text));
             }
-            PathClass::Protected | PathClass::Ordinary | PathClass::PlacetOwn => {}
+            PathClass::Protected
+            | PathClass::Ordinary
+            | PathClass::RunsPrograms
+            | PathClass::PlacetOwn => {}
         }
     }
     None

@@ -57,7 +57,9 @@ impl Check {
             show::line(format_args!("{looked} rule files, nothing wrong"));
             return Ok(EXIT_OK);
         }
-        show::tell(format_args!("placet: {errors} errors; nothing is allowed by rules until they are mended"));
+        show::tell(format_args!(
+            "placet: {errors} errors; nothing is allowed by rules until they are mended"
+        ));
         Ok(EXIT_CONFIGURATION)
     }
 }

@@ -54,8 +54,11 @@ fn a_lasting_grant_is_offered_where_its_words_say_what_is_done() -> Result<()> {
     let mut wrong = Vec::new();
     for Prefix { command, prefix } in &prefixes {
         let mut script = begun()?;
-        let request = asked(&mut script, &placet_tests::script::shell(command))
-            .with_context(|| command.clone())?;
+        let asked = asked(&mut script, &placet_tests::script::shell(command));
+        let Ok(request) = asked else {
+            wrong.push(format!("{command}: nobody is asked"));
+            continue;
+        };
         let stage = request["currentRequirementId"]["sourceIndex"].as_u64().unwrap_or(0);
         let stage = &request["subject"]["stages"][usize::try_from(stage)?];
         let suggested = stage["suggestedPrefix"]["label"].as_str();

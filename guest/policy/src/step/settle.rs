@@ -2,8 +2,8 @@
 //!
 //! They are judged again as recovery judges them: with facts taken anew and never by
 //! the mode. What became protected, or met a deny or ask rule meanwhile, is left to the
-//! person who is asked; so is what is no longer what was shown. No rule settles anything
-//! here, however lately it came.
+//! person who is asked; so is what is no longer what was shown. A rule that came meanwhile
+//! only closes: what it denies is denied, and nothing is allowed by it.
 
 use super::decide::{Ending, close};
 use super::{Draft, Needs, Stop, action, misuse};
@@ -17,7 +17,7 @@ use crate::menu;
 use crate::saved::InForce;
 use crate::state::Approval;
 use crate::subject::{self, Reading};
-use crate::types::{Action, Coverage, Effect, Mark};
+use crate::types::{Action, Coverage, Effect, Mark, TableRow};
 
 /// A pending request that a grant may cover.
 struct Candidate {
@@ -62,6 +62,40 @@ fn gather(draft: &Draft<'_>) -> Result<Vec<Candidate>, Stop> {
     Ok(candidates)
 }
 
+/// Closes every pending request that a deny rule covers by now, each with a terminal
+/// record of its own that names the rule.
+pub(super) fn denied(draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let state = draft.state()?;
+    let mut needs = Needs::default();
+    for open in &state.approvals {
+        needs.of(draft.record(open.sequence))?;
+        needs.of(draft.record(proposed(draft, open)?))?;
+    }
+    needs.ask()?;
+    let mut pending = Vec::new();
+    for open in &state.approvals {
+        let action = draft.action(proposed(draft, open)?)?;
+        needs.of(draft.facts(&action))?;
+        pending.push((open.clone(), action));
+    }
+    needs.ask()?;
+    for (open, action) in pending {
+        let facts = draft.facts(&action)?;
+        let state = draft.state()?;
+        let reading = subject::placed(&action, facts, state.workspace.as_deref());
+        let rules = draft.rules()?;
+        let verdict =
+            evaluate::without_mode(state, draft.context, &rules, &action, &reading, facts);
+        if verdict.row == TableRow::DenyRule {
+            let ending = Ending::unchanged(&open);
+            close(draft, &open, "denied", ResolvedBy::Policy, &verdict.reason, ending)?;
+            action::denied_item(draft, &open.item, &verdict.reason)?;
+            action::close_turn(draft, &open.turn)?;
+        }
+    }
+    Ok(())
+}
+
 /// The record that holds the action of an approval.
 fn proposed(draft: &Draft<'_>, open: &Approval) -> Result<u64, Stop> {
     let item = draft.state()?.item(&open.item);
@@ -89,7 +123,8 @@ fn settle(draft: &mut Draft<'_>, candidate: &Candidate) -> Result<(), Stop> {
         return Ok(());
     }
     let reading = subject::placed(action, facts, state.workspace.as_deref());
-    let verdict = evaluate::without_mode(state, draft.context, &*draft.rules()?, action, &reading, facts);
+    let verdict =
+        evaluate::without_mode(state, draft.context, &*draft.rules()?, action, &reading, facts);
     let by_grant = |coverage: &&Coverage| grants::named(coverage).is_some();
     let Some(grant) = verdict.coverage.iter().find(by_grant).cloned() else { return Ok(()) };
     let why = grants::named(&grant).unwrap_or_default();

@@ -3,6 +3,7 @@
 mod input;
 mod print;
 
+use super::reach::Reach;
 use super::{EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_USAGE, Failure, runtime, show};
 use crate::config::UserConfig;
 use crate::engine::types::{
@@ -12,11 +13,12 @@ use crate::engine::types::{
 use crate::engine::{Engine, MODES, POLICY, components_folder};
 use crate::exec::environment;
 use crate::home::Home;
-use crate::reviewer::Reviewer;
+use crate::log::{GrantStore as _, SqliteLog};
+use crate::reviewer::{Reviewer, grants_root};
 use crate::sessions::Rulebook;
 use clap::Args;
 use std::io::BufRead as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Say what would happen to a command or an action, and why; nothing runs
@@ -103,6 +105,8 @@ struct Desk {
     engine: Engine,
     rulebook: Rulebook,
     reviewer: Reviewer,
+    /// None where there is no log yet.
+    log: Option<Arc<SqliteLog>>,
 }
 
 impl Desk {
@@ -116,13 +120,14 @@ impl Desk {
             engine: Engine::load(&components_folder()?, &home.cache())?,
             rulebook: Rulebook::new(home.folder()),
             reviewer: Reviewer::new(home.folder()),
+            log: Reach::open()?.ok().map(|reach| reach.log),
         })
     }
 
     async fn explain(&self, asked: input::Asked) -> Result<Explanation, Failure> {
         let rules = match &asked.rules {
             Some(set) => set.clone(),
-            None => self.rulebook.at(asked.workspace.as_deref().map(std::path::Path::new)),
+            None => self.rulebook.at(asked.workspace.as_deref().map(Path::new)),
         };
         let state = self.session(&asked, &rules).await?;
         let queries = self.engine.survey(asked.action.clone()).await?;
@@ -138,7 +143,8 @@ impl Desk {
             facts: Facts { paths, environment: String::new() },
             last: true,
         };
-        let context = self.context(&rules);
+        let grants = self.grants(&asked.workspace).await?;
+        let context = self.context(&rules, grants);
         let supplied = vec![Supply::Rules(rules)];
         match self.engine.explain(state, context, proposal, supplied).await? {
             Ok(Explained::Done(explanation)) => Ok(explanation),
@@ -147,6 +153,17 @@ impl Desk {
             }
             Err(refusal) => Err(Failure::new(EXIT_FAILED, format!("it was refused: {refusal:?}"))),
         }
+    }
+
+    /// Where saved grants count for a workspace, and those in force there.
+    async fn grants(
+        &self,
+        workspace: &Option<String>,
+    ) -> Result<Option<(String, Vec<String>)>, Failure> {
+        let (Some(log), Some(workspace)) = (&self.log, workspace) else { return Ok(None) };
+        let root = grants_root(Path::new(workspace)).to_string_lossy().into_owned();
+        let lines = log.in_force(&root).await?.texts;
+        Ok(Some((root, lines)))
     }
 
     /// The state of a session that has just begun.
@@ -166,7 +183,7 @@ impl Desk {
             model_id: None,
         });
         let supplied = vec![Supply::Rules(rules.clone())];
-        match self.engine.step(None, self.context(rules), start, supplied).await? {
+        match self.engine.step(None, self.context(rules, None), start, supplied).await? {
             Reply::Done(outcome) => Ok(outcome.state.into()),
             other => {
                 let why = format!("no session can begin in the mode {}: {other:?}", asked.mode);
@@ -175,7 +192,7 @@ impl Desk {
         }
     }
 
-    fn context(&self, rules: &RuleSet) -> Context {
+    fn context(&self, rules: &RuleSet, grants: Option<(String, Vec<String>)>) -> Context {
         let catalog = self.engine.catalog();
         let mode = |name: &&str| ModeDigest {
             name: (*name).to_owned(),
@@ -189,8 +206,8 @@ impl Desk {
             rules_digest: rules.digest.clone(),
             modes: MODES.iter().map(mode).collect(),
             log_path: String::new(),
-            grants_root: None,
-            grants: Vec::new(),
+            grants_root: grants.as_ref().map(|(root, _)| root.clone()),
+            grants: grants.map(|(_, lines)| lines).unwrap_or_default(),
         }
     }
 }
