@@ -39,7 +39,10 @@ fn words(command: &str) -> Option<Vec<Vec<String>>> {
     let plain = |stage: &shell::Stage| {
         stage.complete
             && stage.assignments.is_empty()
-            && stage.redirects.iter().all(|to| !to.write || to.target.as_deref() == Some("/dev/null"))
+            && stage
+                .redirects
+                .iter()
+                .all(|to| !to.write || to.target.as_deref() == Some("/dev/null"))
     };
     let whole = !parsed.opaque && parsed.stages.iter().all(plain);
     whole.then(|| parsed.stages.into_iter().map(|stage| stage.argv).collect())
@@ -180,8 +183,10 @@ fn spellings(name: &str, entry: &Entry) -> Vec<Vec<String>> {
         return ways;
     }
     ways.push(vec![format!("{name}=x")]);
-    let known: Vec<&str> =
-        entry::flags(&entry.flags).chain(entry::flags(&entry.anywhere)).map(|flag| flag.0).collect();
+    let known: Vec<&str> = entry::flags(&entry.flags)
+        .chain(entry::flags(&entry.anywhere))
+        .map(|flag| flag.0)
+        .collect();
     if entry.style == Style::Single {
         ways.push(vec![format!("-{name}")]);
         ways.push(vec![format!("-{name}=x")]);
@@ -210,7 +215,10 @@ fn every_entry_is_left_by_every_flag_that_takes_the_label_away() -> Result<()> {
         // The others of a list differ in nothing but the name.
         let bases: Vec<(usize, Vec<String>)> = bases.take(3).collect();
         if bases.is_empty() && entry.operands != Operands::Commands {
-            wrong.push(format!("`{}` has no safe command; add one to known_safe.json", entry.command));
+            wrong.push(format!(
+                "`{}` has no safe command; add one to known_safe.json",
+                entry.command
+            ));
         }
         let never: Vec<&str> =
             entry.never.iter().flat_map(|(names, _)| names.split_ascii_whitespace()).collect();
@@ -241,11 +249,14 @@ fn every_entry_is_left_by_every_flag_that_takes_the_label_away() -> Result<()> {
 
 #[test]
 fn a_users_entries_add_and_lift_nothing() -> Result<()> {
-    let added: Vec<Entry> = ["command = \"mytool {list,show}\"\nflags = \"-n=\"\noperands = \"any\"",
-        "command = \"git frobnicate\"", "command = \"sort\"\nflags = \"-o=\"\noperands = \"any\""]
-        .into_iter()
-        .map(|text| toml::from_str(text).context(text))
-        .collect::<Result<_>>()?;
+    let added: Vec<Entry> = [
+        "command = \"mytool {list,show}\"\nflags = \"-n=\"\noperands = \"any\"",
+        "command = \"git frobnicate\"",
+        "command = \"sort\"\nflags = \"-o=\"\noperands = \"any\"",
+    ]
+    .into_iter()
+    .map(|text| toml::from_str(text).context(text))
+    .collect::<Result<_>>()?;
     ensure!(added.iter().all(|entry| entry.faults().is_empty()));
     let table = Table::builtin().extended(&added);
     for (command, expected) in [
@@ -268,9 +279,8 @@ fn a_users_entries_add_and_lift_nothing() -> Result<()> {
 #[test]
 fn a_lookup_costs_little() -> Result<()> {
     // No time is asserted: what is counted is that nothing grows with the words' number squared.
-    let long: Vec<String> = std::iter::once("cat".to_owned())
-        .chain((0..1000).map(|at| format!("file{at}")))
-        .collect();
+    let long: Vec<String> =
+        std::iter::once("cat".to_owned()).chain((0..1000).map(|at| format!("file{at}"))).collect();
     ensure!(safe(&long));
     Ok(())
 }
@@ -294,8 +304,20 @@ fn fits(pattern: &str, command: &str) -> bool {
 
 /// Programs that run the command that stands behind them.
 const WRAPPERS: [&str; 14] = [
-    "arch", "bash", "caffeinate", "env", "ksh", "nice", "rtk", "script", "sh", "time", "timeout",
-    "uv", "xargs", "zsh",
+    "arch",
+    "bash",
+    "caffeinate",
+    "env",
+    "ksh",
+    "nice",
+    "rtk",
+    "script",
+    "sh",
+    "time",
+    "timeout",
+    "uv",
+    "xargs",
+    "zsh",
 ];
 
 /// Whether the lead's rewrite of the stages decides about a command.
@@ -303,16 +325,15 @@ fn waits_for_stages(command: &str) -> bool {
     let Some(stages) = words(command) else { return true };
     stages.iter().any(|argv| {
         let program = argv.first().map(String::as_str).unwrap_or_default();
-        WRAPPERS.contains(&program) && (program != "uv" || argv.get(1).is_some_and(|word| word == "run"))
+        WRAPPERS.contains(&program)
+            && (program != "uv" || argv.get(1).is_some_and(|word| word == "run"))
     })
 }
 
 #[test]
 fn the_corpus_has_no_wrong_label_and_few_are_missing() -> Result<()> {
-    let shared = std::env::var_os("PLACET_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
-        PathBuf::from,
-    );
+    let shared = std::env::var_os("PLACET_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"), PathBuf::from);
     let excluded: Vec<Excluded> = placet_tests::vectors::read("known_safe_excluded.json")?;
     for group in &excluded {
         let kinds = ["writes", "network", "credential", "runs code"];
@@ -351,7 +372,9 @@ fn the_corpus_has_no_wrong_label_and_few_are_missing() -> Result<()> {
             Some((group.kind.as_str(), pattern.as_str()))
         });
         match (found, why) {
-            (Some((_, pattern)), None) => stale.push(format!("{command} is excluded ({pattern}) and safe")),
+            (Some((_, pattern)), None) => {
+                stale.push(format!("{command} is excluded ({pattern}) and safe"))
+            }
             (Some((kind, pattern)), Some(_)) => {
                 *used.entry(kind).or_default() += 1;
                 met.push(pattern);
