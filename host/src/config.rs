@@ -1,12 +1,13 @@
 //! `placet.toml`: the user's in the home, the workspace's in its root.
 //!
 //! The workspace's file comes from people that we may not trust, so it can only
-//! narrow: it may withhold modes, nothing else. Unknown keys are errors.
+//! narrow: it may withhold modes, and have rules that ask or deny. Unknown keys are
+//! errors. The rules themselves are read by the policy component; see docs/rules.md.
 
 use crate::engine::MODES;
 use crate::limits::IDLE_UNLOAD_SECONDS_MIN;
 use serde::{Deserialize, Deserializer};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The fingerprint that the Python SDK 1.4.13 demands of a host.
@@ -26,6 +27,32 @@ pub struct UserConfig {
     /// Which modes may be used.
     #[serde(default)]
     pub authority: Authority,
+    /// Whose rule files may also allow.
+    #[serde(default)]
+    pub trust: Trust,
+    /// Rules, which the policy component reads.
+    #[serde(default, rename = "rule")]
+    _rules: Ignored,
+}
+
+/// What others read.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(from = "serde::de::IgnoredAny")]
+struct Ignored;
+
+impl From<serde::de::IgnoredAny> for Ignored {
+    fn from(_: serde::de::IgnoredAny) -> Ignored {
+        Ignored
+    }
+}
+
+/// `[trust]`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    /// Workspace roots whose own `placet.toml` may allow, not only narrow.
+    #[serde(default)]
+    pub workspaces: Vec<PathBuf>,
 }
 
 /// `[serve]`
@@ -64,6 +91,9 @@ pub struct WorkspaceConfig {
     /// Which modes may be used here.
     #[serde(default)]
     pub authority: WorkspaceAuthority,
+    /// Rules, which the policy component reads.
+    #[serde(default, rename = "rule")]
+    _rules: Ignored,
 }
 
 /// `[authority]` of a workspace.
@@ -82,6 +112,14 @@ impl UserConfig {
     /// A sentence with file, line and column.
     pub fn read(home: &Path) -> Result<UserConfig, String> {
         read(&home.join(FILE))
+    }
+
+    /// Whether the rule file of a workspace may allow.
+    #[must_use]
+    pub fn trusts(&self, root: &Path) -> bool {
+        self.trust.workspaces.iter().any(|trusted| {
+            trusted.is_absolute() && trusted.canonicalize().is_ok_and(|path| path == root)
+        })
     }
 
     /// The seal of a client that started the host.

@@ -11,7 +11,7 @@ use placet_tests::brackets::{Case, LEVELS, cases};
 use placet_tests::component::{InComponent, Prepared};
 use placet_tests::evaluator::Evaluator as _;
 use placet_tests::native::Native;
-use placet_tests::script::{Script, rule_of, shell};
+use placet_tests::script::{Script, shell};
 use std::time::{Duration, Instant};
 
 /// What one command may take.
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
     let mut script = Script::new(Native::new());
     script.run("start allowAll")?;
     script.run("turn one")?;
-    script.session.context.rules.push(rule_of("no-rm deny shell rm")?);
+    script.session.rules.push(placet_tests::rules::toml("no-rm deny shell rm")?);
     let state = script.session.state.clone().unwrap_or_default();
     let context = script.session.context.clone();
     let (mut native, mut component) = (Native::new(), InComponent::new()?);

@@ -3,8 +3,12 @@
 /// The depths that every form is tried at.
 pub const LEVELS: [usize; 4] = [10, 100, 1_000, 100_000];
 
-/// What opens and closes each form. The command in the middle is always run, or
-/// could be, when the whole is: a rule that denies it must hold.
+/// Forms of which the command in the middle is never run: it is part of a word
+/// whose value is no command, or the body of a here-document.
+pub const NEVER_RUN: [&str; 3] = ["ansi quotes", "glob", "here document"];
+
+/// What opens and closes each form. But for those the command in the middle is run,
+/// or could be, when the whole is: a rule that denies it must hold.
 const FORMS: [(&str, &str, &str); 24] = [
     ("subshell", "(", ")"),
     ("subshell, spaced", "( ", " )"),

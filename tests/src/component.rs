@@ -7,7 +7,7 @@
 use crate::evaluator::{Evaluator, Served};
 use anyhow::{Context as _, Result, anyhow};
 use placet_policy::types::{
-    Action, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
+    Action, Context, Erasure, Event, Explained, Input, Logged, Overview, PathQuery, Presented,
     Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 use serde::Serialize;
@@ -174,7 +174,7 @@ pub struct Prepared(Call);
 
 enum Call {
     Step(Option<Vec<u8>>, types::Context, types::Input, Vec<types::Supply>),
-    Explain(Vec<u8>, types::Context, types::Proposal),
+    Explain(Vec<u8>, types::Context, types::Proposal, Vec<types::Supply>),
 }
 
 impl Prepared {
@@ -191,8 +191,14 @@ impl Prepared {
     }
 
     /// A call of `explain`.
-    pub fn explain(state: &[u8], context: &Context, proposal: &Proposal) -> Result<Prepared> {
-        Ok(Prepared(Call::Explain(state.to_vec(), convert(context)?, convert(proposal)?)))
+    pub fn explain(
+        state: &[u8],
+        context: &Context,
+        proposal: &Proposal,
+        supplied: &[Supply],
+    ) -> Result<Prepared> {
+        let supplied = convert_all(supplied)?;
+        Ok(Prepared(Call::Explain(state.to_vec(), convert(context)?, convert(proposal)?, supplied)))
     }
 }
 
@@ -205,8 +211,9 @@ impl InComponent {
                 let state = state.as_deref();
                 ran(functions.call_step(&mut self.store, state, context, input, supplied))?;
             }
-            Call::Explain(state, context, proposal) => {
-                let answer = ran(functions.call_explain(&mut self.store, state, context, proposal));
+            Call::Explain(state, context, proposal, supplied) => {
+                let store = &mut self.store;
+                let answer = ran(functions.call_explain(store, state, context, proposal, supplied));
                 answer?.map_err(|refusal| anyhow!("{refusal:?}"))?;
             }
         }
@@ -301,10 +308,12 @@ impl Evaluator for InComponent {
         state: &[u8],
         context: &Context,
         proposal: &Proposal,
-    ) -> Result<Result<Explanation, Refusal>> {
+        supplied: &[Supply],
+    ) -> Result<Result<Explained, Refusal>> {
         let functions = self.instance.placet_policy_evaluator();
         let (context, proposal) = (convert(context)?, convert(proposal)?);
-        answer(ran(functions.call_explain(&mut self.store, state, &context, &proposal))?)
+        let supplied = convert_all(supplied)?;
+        answer(ran(functions.call_explain(&mut self.store, state, &context, &proposal, &supplied))?)
     }
 
     fn snapshot(&mut self, state: &[u8]) -> Result<Result<String, Refusal>> {

@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 use placet_policy::types::{
-    Action, Answer, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery,
+    Action, Answer, Context, Erasure, Event, Explained, Input, Logged, Overview, PathQuery,
     Presented, Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 
@@ -87,7 +87,8 @@ pub trait Evaluator {
         state: &[u8],
         context: &Context,
         proposal: &Proposal,
-    ) -> Result<Result<Explanation, Refusal>>;
+        supplied: &[Supply],
+    ) -> Result<Result<Explained, Refusal>>;
 
     /// Which bodies can be erased.
     fn erasable(&mut self, records: &[Logged], wanted: &[u64]) -> Result<Result<Erasure, Refusal>>;

@@ -4,7 +4,7 @@ use crate::evaluator::{Evaluator, Served};
 use anyhow::Result;
 use placet_modes::wit::exports::placet::policy::mode as served;
 use placet_policy::types::{
-    Action, Answer, Context, Decision, Erasure, Event, Explanation, Input, Logged, Overview,
+    Action, Answer, Context, Decision, Erasure, Event, Explained, Input, Logged, Overview,
     PathQuery, Presented, Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 
@@ -130,10 +130,11 @@ impl Evaluator for Native {
         state: &[u8],
         context: &Context,
         proposal: &Proposal,
-    ) -> Result<Result<Explanation, Refusal>> {
+        supplied: &[Supply],
+    ) -> Result<Result<Explained, Refusal>> {
         let Native { served, asked } = self;
         let mut ask = |summary: &Summary| Native::ask(served, asked, summary);
-        Ok(placet_policy::explain(state, context, proposal, &mut ask))
+        Ok(placet_policy::explain(state, context, proposal, supplied, &mut ask))
     }
 
     fn snapshot(&mut self, state: &[u8]) -> Result<Result<String, Refusal>> {

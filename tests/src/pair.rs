@@ -5,7 +5,7 @@ use crate::evaluator::{Evaluator, Served};
 use crate::native::Native;
 use anyhow::{Result, bail};
 use placet_policy::types::{
-    Action, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
+    Action, Context, Erasure, Event, Explained, Input, Logged, Overview, PathQuery, Presented,
     Proposal, Recovery, Refusal, Reply, Summary, Supply,
 };
 use serde::Serialize;
@@ -118,9 +118,10 @@ impl Evaluator for Pair {
         state: &[u8],
         context: &Context,
         proposal: &Proposal,
-    ) -> Result<Result<Explanation, Refusal>> {
-        let native = self.native.explain(state, context, proposal)?;
-        let component = self.component.explain(state, context, proposal)?;
+        supplied: &[Supply],
+    ) -> Result<Result<Explained, Refusal>> {
+        let native = self.native.explain(state, context, proposal, supplied)?;
+        let component = self.component.explain(state, context, proposal, supplied)?;
         self.same("explain", native, &component)
     }
 

@@ -18,9 +18,9 @@ use crate::session::{Session, caller};
 use crate::transcript::{Names, explanation};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use placet_policy::types::{
-    Action, Answer, Caller, CommandId, Decide, Decision, EffectWord, EndStatus, ExecutionEnd,
-    Input, Message, PathClass, Release, Reply, Requirement, Rule, SessionLeave, SessionStart,
-    SetMode, TurnFinish, TurnStart, TurnStop, Unjudged, Waiter,
+    Action, Answer, Caller, CommandId, Decide, Decision, EndStatus, ExecutionEnd, Input, Message,
+    PathClass, Release, Reply, Requirement, SessionLeave, SessionStart, SetMode, TurnFinish,
+    TurnStart, TurnStop, Unjudged, Waiter,
 };
 use std::fmt::Write as _;
 
@@ -63,6 +63,13 @@ impl<'a> Line<'a> {
         let (head, text) = input.split_once(" : ").unwrap_or((input, ""));
         let mut words = head.split_whitespace();
         Line { verb: words.next().unwrap_or_default(), words: words.collect(), text }
+    }
+
+    /// A rule as `placet.toml` has it.
+    fn rule(&self) -> Result<String> {
+        let head = self.words.join(" ");
+        let text = if self.text.is_empty() { head } else { format!("{head} : {}", self.text) };
+        crate::rules::toml(&text)
     }
 
     fn flag(&self, name: &str) -> bool {
@@ -153,15 +160,15 @@ impl<E: Evaluator> Script<E> {
 
     fn arrange(&mut self, line: &Line<'_>) -> Result<bool> {
         match line.verb {
-            "rule" => self.session.context.rules.push(rule(line)?),
-            "no-rules" => self.session.context.rules.clear(),
+            "rule" => self.session.rules.push(line.rule()?),
+            "no-rules" => self.session.rules.clear(),
             "grants-root" => {
                 let root = line.word(0)?;
                 self.session.context.grants_root = (root != "none").then(|| root.to_owned());
             }
             "revoke" => {
                 let approval = self.names.id(line.word(0)?);
-                self.session.context.grants.retain(|text| !text.contains(&approval));
+                self.session.grants.retain(|text| !text.contains(&approval));
             }
             "path" => {
                 let class = class(line.word(1)?)?;
@@ -336,6 +343,7 @@ pub fn shell(command: &str) -> Action {
         asked_for: false,
         confined: None,
         working_folder: "/work".to_owned(),
+        home: Some("/home/ada".to_owned()),
         waiter: Waiter::Host,
     }
 }
@@ -350,11 +358,6 @@ pub fn tool(name: &str, args: &str) -> Action {
     Action { tool_name: name.to_owned(), raw_args: args.to_owned(), ..shell("") }
 }
 
-/// A rule from `ID EFFECT KIND [WORDS]`; the words are an argv prefix or a tool's name.
-pub fn rule_of(text: &str) -> Result<Rule> {
-    rule(&Line::parse(&format!("rule {text}")))
-}
-
 /// A path's class by its word; `unknown` for a path that the host cannot resolve.
 pub fn class(word: &str) -> Result<Option<PathClass>> {
     Ok(match word {
@@ -364,26 +367,6 @@ pub fn class(word: &str) -> Result<Option<PathClass>> {
         "placetOwn" => Some(PathClass::PlacetOwn),
         "unknown" => None,
         other => bail!("{other} is no path class"),
-    })
-}
-
-fn rule(line: &Line<'_>) -> Result<Rule> {
-    let words = line.words.get(3..).unwrap_or_default();
-    let effect = match line.word(1)? {
-        "allow" => EffectWord::Allow,
-        "ask" => EffectWord::Ask,
-        "deny" => EffectWord::Deny,
-        other => bail!("{other} is no effect"),
-    };
-    let kind = line.word(2)?.to_owned();
-    let names_tool = kind != "shell";
-    Ok(Rule {
-        id: line.word(0)?.to_owned(),
-        effect,
-        kind,
-        argv_prefix: words.iter().filter(|_| !names_tool).map(|w| (*w).to_owned()).collect(),
-        tool_name: words.first().filter(|_| names_tool).map(|w| (*w).to_owned()),
-        message: (!line.text.is_empty()).then(|| line.text.to_owned()),
     })
 }
 

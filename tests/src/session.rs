@@ -5,9 +5,9 @@ use crate::evaluator::Evaluator;
 use crate::invariants::{self, Ledger};
 use anyhow::{Result, bail, ensure};
 use placet_policy::types::{
-    Action, Caller, CommandId, Context, Effect, Explanation, Facts, GrantKept, Input, LastingGrant,
-    Logged, Mark, ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery, Refusal,
-    Reply, Rule, Summary, SuppliedFacts, Supply,
+    Action, Caller, CommandId, Context, Effect, Explained, Explanation, Facts, GrantKept, Input,
+    LastingGrant, Logged, Mark, ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery,
+    Refusal, Reply, Summary, SuppliedFacts, Supply,
 };
 use std::collections::BTreeMap;
 
@@ -22,6 +22,8 @@ const ROUNDS_MAX: usize = 128;
 pub struct World {
     /// What is special about a path, by the text that names it; none for one that cannot be resolved.
     pub paths: BTreeMap<String, Option<PathClass>>,
+    /// Where a path leads, by the text that names it.
+    pub links: BTreeMap<String, String>,
     /// Stands for the environment that an action would get.
     pub environment: String,
 }
@@ -33,7 +35,9 @@ impl World {
         for query in evaluator.survey(action)? {
             let class = self.paths.get(&query.text).copied();
             let Some(class) = class.unwrap_or(Some(PathClass::Ordinary)) else { continue };
-            let canonical = if query.text.starts_with('/') {
+            let canonical = if let Some(target) = self.links.get(&query.text) {
+                target.clone()
+            } else if query.text.starts_with('/') {
                 query.text.clone()
             } else {
                 format!("{}/{}", query.base, query.text)
@@ -57,6 +61,10 @@ pub struct Session<E> {
     pub state: Option<Vec<u8>>,
     /// What every step gets.
     pub context: Context,
+    /// The rules in force, as TOML.
+    pub rules: Vec<String>,
+    /// The lasting grants in force, as lines.
+    pub grants: Vec<String>,
     /// What the host finds.
     pub world: World,
     /// The lasting grants that the host is to keep.
@@ -79,6 +87,8 @@ impl<E: Evaluator> Session<E> {
             log: Vec::new(),
             state: None,
             context: context(),
+            rules: Vec::new(),
+            grants: Vec::new(),
             world: World::default(),
             keeping: Vec::new(),
             needs: BTreeMap::new(),
@@ -125,7 +135,19 @@ impl<E: Evaluator> Session<E> {
         let facts = self.world.facts(&mut self.evaluator, action)?;
         let proposal = Proposal { action: action.clone(), facts, last: false };
         let state = self.state.clone().unwrap_or_default();
-        self.evaluator.explain(&state, &self.context, &proposal)
+        let rules = [self.supplied_rules()];
+        Ok(match self.evaluator.explain(&state, &self.context, &proposal, &rules)? {
+            Ok(Explained::Done(explanation)) => Ok(explanation),
+            Ok(Explained::Needs(needs)) => bail!("an explanation needs {needs:?}"),
+            Err(refusal) => Err(refusal),
+        })
+    }
+
+    /// The rules in force, which the context names from now on.
+    pub fn supplied_rules(&mut self) -> Supply {
+        let set = crate::rules::set(&self.rules, &self.grants);
+        self.context.rules_digest.clone_from(&set.digest);
+        Supply::Rules(set)
     }
 
     /// What modes were asked since this was called last.
@@ -152,7 +174,9 @@ impl<E: Evaluator> Session<E> {
         self.context.now_ms = self.context.now_ms.saturating_add(7);
         let time = self.context.now_ms.to_be_bytes();
         self.context.entropy = time.into_iter().chain(time).collect();
-        let mut supplied = Vec::new();
+        // Given without being asked for, so that what another test left in a cache makes
+        // no difference between native and component.
+        let mut supplied = vec![self.supplied_rules()];
         for round in 1..=ROUNDS_MAX {
             let reply = call(&mut self.evaluator, self.state.as_deref(), &self.context, &supplied)?;
             self.rounds_max = self.rounds_max.max(round);
@@ -178,6 +202,7 @@ impl<E: Evaluator> Session<E> {
                 let found = self.log.iter().find(closes).cloned();
                 ("closing", found.map_or(Supply::Nothing(approval.clone()), Supply::Record))
             }
+            Need::Rules(_) => ("rules", self.supplied_rules()),
             Need::Facts(action) => {
                 let facts = self.world.facts(&mut self.evaluator, &action)?;
                 let supplied = SuppliedFacts { item_id: action.item_id, facts };
@@ -209,9 +234,9 @@ impl<E: Evaluator> Session<E> {
         let grant = self.keeping.iter().find(|grant| grant.approval_id == approval).cloned();
         if let (Some(grant), None) = (grant, &failure)
             && Some(&grant.root) == self.context.grants_root.as_ref()
-            && !self.context.grants.contains(&grant.text)
+            && !self.grants.contains(&grant.text)
         {
-            self.context.grants.push(grant.text);
+            self.grants.push(grant.text);
         }
         self.keeping.retain(|grant| grant.approval_id != approval);
         self.step(&Input::Kept(GrantKept { approval_id: approval.to_owned(), failure }))
@@ -233,11 +258,9 @@ pub fn context() -> Context {
         entropy: Vec::new(),
         component: "sha256:policy".to_owned(),
         rules_digest: "sha256:rules".to_owned(),
-        rules: Vec::<Rule>::new(),
         modes: ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"].map(digest).to_vec(),
         log_path: "/home/ada/.local/share/placet/log.db#0198f2a4".to_owned(),
         grants_root: Some("/work".to_owned()),
-        grants: Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The vectors in `tests/vectors/`, and how one becomes a session.
 
 use crate::evaluator::Evaluator;
-use crate::script::{Script, class, declared, rule_of, shell, tool};
+use crate::script::{Script, class, declared, shell, tool};
 use crate::session::Session;
 use anyhow::{Context as _, Result, ensure};
 use placet_policy::types::{Action, Reply};
@@ -124,7 +124,7 @@ impl Cell {
         }
         script.run("turn one")?;
         for rule in &self.rules {
-            script.session.context.rules.push(rule_of(rule)?);
+            script.session.rules.push(crate::rules::toml(rule)?);
         }
         for (path, word) in &self.facts {
             script.session.world.paths.insert(path.clone(), class(word)?);

@@ -1,8 +1,8 @@
 //! The policy component: `placet-policy` exported, with the mode import as its only way out.
 
 use placet_policy::types::{
-    Action, Answer, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery,
-    Presented, Proposal, Recovery, Refusal, Reply, Summary, Supply,
+    Action, Answer, Context, Erasure, Event, Explained, Finding, Input, Logged, Overview,
+    PathQuery, Presented, Proposal, Recovery, Refusal, Reply, RuleLayer, Summary, Supply,
 };
 use placet_policy::wit;
 
@@ -69,8 +69,13 @@ impl wit::exports::placet::policy::evaluator::Guest for Component {
         state: Vec<u8>,
         context: Context,
         proposal: Proposal,
-    ) -> Result<Explanation, Refusal> {
-        placet_policy::explain(&state, &context, &proposal, &mut ask)
+        supplied: Vec<Supply>,
+    ) -> Result<Explained, Refusal> {
+        placet_policy::explain(&state, &context, &proposal, &supplied, &mut ask)
+    }
+
+    fn check_rules(layers: Vec<RuleLayer>) -> Vec<Finding> {
+        placet_policy::check_rules(&layers)
     }
 
     fn erasable(records: Vec<Logged>, wanted: Vec<u64>) -> Result<Erasure, Refusal> {

@@ -5,18 +5,14 @@
 //! there is no way out of the table without a row: no reason, no run.
 
 use crate::codec::{self, Resolution, Subject};
-use crate::grants;
+use crate::judge::{self, Case};
 use crate::limits;
 use crate::modes::{self, Mode};
-use crate::rules;
-use crate::safe;
-use crate::saved::InForce;
-use crate::shell;
+use crate::rules::{Certainty, RuleSet};
 use crate::state::State;
 use crate::subject::{self, Reading};
 use crate::types::{
-    Action, Answer, Context, Coverage, Decision, EffectWord, Explanation, Facts, PathClass,
-    StageVerdict, Summary, TableRow,
+    Action, Answer, Context, Coverage, Decision, Facts, PathClass, Summary, TableRow,
 };
 
 /// A verdict with everything that it rests on.
@@ -42,13 +38,15 @@ type Ask<'a, 'b> = &'a mut (dyn FnMut(&Summary) -> Result<Answer, String> + 'b);
 pub(crate) fn evaluate(
     state: &State,
     context: &Context,
+    rules: &RuleSet,
     action: &Action,
     reading: &Reading,
     facts: &Facts,
     ask: Ask<'_, '_>,
 ) -> Verdict {
     let mode = state.mode_in_force();
-    match by_policy(state, context, action, reading, facts) {
+    let root = context.grants_root.as_deref();
+    match by_policy(&Case { state, rules, root, action, reading, facts }) {
         Ok(verdict) => settle(verdict, mode),
         Err(coverage) => by_mode(mode, context, action, reading, coverage, ask),
     }
@@ -59,17 +57,21 @@ pub(crate) fn evaluate(
 pub(crate) fn without_mode(
     state: &State,
     context: &Context,
+    rules: &RuleSet,
     action: &Action,
     reading: &Reading,
     facts: &Facts,
 ) -> Verdict {
-    by_policy(state, context, action, reading, facts).unwrap_or_else(|coverage| Verdict {
-        coverage,
-        ..row(
-            Decision::Ask,
-            unmatched_row(action),
-            "it was pending when its host stopped, so a person is asked again".to_owned(),
-        )
+    let root = context.grants_root.as_deref();
+    by_policy(&Case { state, rules, root, action, reading, facts }).unwrap_or_else(|coverage| {
+        Verdict {
+            coverage,
+            ..row(
+                Decision::Ask,
+                unmatched_row(action),
+                "it was pending when its host stopped, so a person is asked again".to_owned(),
+            )
+        }
     })
 }
 
@@ -124,13 +126,8 @@ fn never_asks(mode: Option<Mode>) -> &'static str {
 }
 
 /// The rows above the mode: a verdict, or what covers each stage where some is unmatched.
-fn by_policy(
-    state: &State,
-    context: &Context,
-    action: &Action,
-    reading: &Reading,
-    facts: &Facts,
-) -> Result<Verdict, Vec<Coverage>> {
+fn by_policy(case: &Case<'_>) -> Result<Verdict, Vec<Coverage>> {
+    let Case { rules, reading, facts, .. } = case;
     if let Some(fact) = facts.paths.iter().find(|fact| fact.class == PathClass::PlacetOwn) {
         let reason = format!(
             "`{}` belongs to Placet itself, which no action may touch; leave it out",
@@ -138,15 +135,16 @@ fn by_policy(
         );
         return Ok(row(Decision::Deny, TableRow::OwnFiles, reason));
     }
-    if let Some((rule, what)) = ruled(context, reading, EffectWord::Deny) {
-        let said = rule.message.clone().unwrap_or_else(|| "use another way".to_owned());
-        let reason = format!("the rule {} denies {what}: {said}", rule.id);
+    let denied = judge::denied(case);
+    if let Some(found) = denied.as_ref().filter(|found| found.certainty == Certainty::Certain) {
+        let said = found.rule.message().unwrap_or("use another way");
+        let reason = format!("the rule {} denies {}: {said}", found.rule.id(), found.what);
         return Ok(Verdict {
-            rule: Some(rule.id.clone()),
+            rule: Some(found.rule.id().to_owned()),
             ..row(Decision::Deny, TableRow::DenyRule, reason)
         });
     }
-    if let Some(reason) = protected(action, reading, facts) {
+    if let Some(reason) = protected(case) {
         return Ok(Verdict {
             coverage: nothing_covered(reading),
             ..row(Decision::Ask, TableRow::Protected, reason)
@@ -156,15 +154,30 @@ fn by_policy(
         let reason = format!("this version does not know actions of the kind `{word}`");
         return Ok(row(Decision::Ask, TableRow::UnknownKind, reason));
     }
-    if let Some((rule, what)) = ruled(context, reading, EffectWord::Ask) {
-        let reason = format!("the rule {} wants a person for {what}", rule.id);
-        return Ok(Verdict {
-            rule: Some(rule.id.clone()),
-            coverage: nothing_covered(reading),
-            ..row(Decision::Ask, TableRow::AskRule, reason)
-        });
+    let asked = |rule: Option<String>, reason: String| Verdict {
+        rule,
+        coverage: nothing_covered(reading),
+        ..row(Decision::Ask, TableRow::AskRule, reason)
+    };
+    if let Some(broken) = rules.broken() {
+        let reason = format!("the rules cannot be relied on until they are mended: {broken}");
+        return Ok(asked(None, reason));
     }
-    let coverage = coverage(state, context, action, reading);
+    if let Some(found) = denied {
+        let reason = format!(
+            "the rule {} may deny {}: it cannot be told before it runs",
+            found.rule.id(),
+            found.what
+        );
+        return Ok(asked(Some(found.rule.id().to_owned()), reason));
+    }
+    if let Some(found) = judge::asked(case) {
+        let said = found.rule.message().map(|said| format!(": {said}")).unwrap_or_default();
+        let reason =
+            format!("the rule {} wants a person for {}{said}", found.rule.id(), found.what);
+        return Ok(asked(Some(found.rule.id().to_owned()), reason));
+    }
+    let coverage = judge::coverage(case);
     // Nothing that covers is no reason, and without a reason nothing runs.
     if coverage.is_empty() || coverage.contains(&Coverage::Unmatched) {
         return Err(coverage);
@@ -178,24 +191,10 @@ fn nothing_covered(reading: &Reading) -> Vec<Coverage> {
     reading.stages.iter().map(|_| Coverage::Unmatched).collect()
 }
 
-fn ruled<'a>(
-    context: &'a Context,
-    reading: &Reading,
-    effect: EffectWord,
-) -> Option<(&'a crate::types::Rule, String)> {
-    match &reading.subject {
-        Subject::Shell { .. } => reading.stages.iter().find_map(|stage| {
-            rules::for_stage(&context.rules, effect, stage, &reading.bare)
-                .map(|rule| (rule, format!("`{}`", short(&stage.argv.join(" ")))))
-        }),
-        subject => rules::for_kind(&context.rules, effect, kind(subject), tool(subject))
-            .map(|rule| (rule, what(subject))),
-    }
-}
-
 /// Why a person must see this for its paths, if one must. A path without a
 /// fact is unknown and treated as the worst that a person may still allow.
-fn protected(action: &Action, reading: &Reading, facts: &Facts) -> Option<String> {
+fn protected(case: &Case<'_>) -> Option<String> {
+    let Case { action, reading, facts, .. } = case;
     let (queries, truncated) = subject::paths(action, reading);
     if truncated {
         return Some("it names more paths than can be checked".to_owned());
@@ -215,47 +214,6 @@ fn protected(action: &Action, reading: &Reading, facts: &Facts) -> Option<String
         }
     }
     None
-}
-
-fn coverage(state: &State, context: &Context, action: &Action, reading: &Reading) -> Vec<Coverage> {
-    let granted = grants::held(state, &reading.subject, action)
-        .map(|held| Coverage::Grant(held.approval.clone()));
-    let kept = InForce::new(state, context, action);
-    match &reading.subject {
-        // A command without stages has nothing that a rule or the table could
-        // cover; the grant of exactly these bytes still does.
-        Subject::Shell { .. } if reading.stages.is_empty() => granted.into_iter().collect(),
-        Subject::Shell { .. } => reading
-            .stages
-            .iter()
-            .enumerate()
-            .map(|(index, stage)| match (&granted, stage_coverage(context, stage, reading)) {
-                (Some(grant), _) => grant.clone(),
-                (None, Coverage::Unmatched) => kept
-                    .for_stage(&reading.stages, index)
-                    .map_or(Coverage::Unmatched, |grant| Coverage::Kept(grant.to_owned())),
-                (None, covered) => covered,
-            })
-            .collect(),
-        Subject::Unknown { .. } => vec![Coverage::Unmatched],
-        subject => {
-            let allow = EffectWord::Allow;
-            let ruled = rules::for_kind(&context.rules, allow, kind(subject), tool(subject))
-                .map(|rule| Coverage::Rule(rule.id.clone()));
-            let kept = kept.for_subject(subject).map(|grant| Coverage::Kept(grant.to_owned()));
-            vec![granted.or(ruled).or(kept).unwrap_or(Coverage::Unmatched)]
-        }
-    }
-}
-
-fn stage_coverage(context: &Context, stage: &shell::Stage, reading: &Reading) -> Coverage {
-    if safe::known_safe(stage) {
-        return Coverage::KnownSafe;
-    }
-    match rules::for_stage(&context.rules, EffectWord::Allow, stage, &reading.bare) {
-        Some(rule) => Coverage::Rule(rule.id.clone()),
-        None => Coverage::Unmatched,
-    }
 }
 
 fn listed(coverage: &[Coverage]) -> String {
@@ -341,7 +299,7 @@ fn unmatched(reading: &Reading) -> String {
 }
 
 /// An action of a kind without stages, as a reason names it.
-fn what(subject: &Subject) -> String {
+pub(crate) fn what(subject: &Subject) -> String {
     match subject {
         Subject::Shell { command, .. } => format!("`{}`", short(command)),
         Subject::FileAccess { path, access, .. } => format!("to {access} `{}`", short(path)),
@@ -353,21 +311,8 @@ fn what(subject: &Subject) -> String {
     }
 }
 
-/// The tool that an action of a kind without stages is a call of.
-fn tool(subject: &Subject) -> &str {
-    match subject {
-        Subject::Shell { .. } => "shell",
-        Subject::FileAccess { tool, .. }
-        | Subject::Network { tool, .. }
-        | Subject::UnixSocket { tool, .. }
-        | Subject::Process { tool, .. }
-        | Subject::Tool { tool, .. }
-        | Subject::Unknown { tool, .. } => tool,
-    }
-}
-
 /// A command as a reason names it: its beginning, where the whole would fill the record.
-fn short(command: &str) -> String {
+pub(crate) fn short(command: &str) -> String {
     match command.char_indices().nth(limits::REASON_CHARS_MAX) {
         Some((end, _)) => format!("{}\u{2026}", command.get(..end).unwrap_or_default()),
         None => command.to_owned(),
@@ -444,34 +389,6 @@ impl Verdict {
                 }
             })
             .collect()
-    }
-
-    /// The verdict for a person.
-    pub(crate) fn explain(self, reading: &Reading) -> Explanation {
-        let none = Coverage::Unmatched;
-        let stages = reading
-            .stages
-            .iter()
-            .enumerate()
-            .map(|(index, stage)| StageVerdict {
-                argv: stage.argv.clone(),
-                complete: stage.complete,
-                start: stage.start,
-                end: stage.end,
-                coverage: self.coverage.get(index).unwrap_or(&none).clone(),
-            })
-            .collect();
-        Explanation {
-            decision: self.decision,
-            row: self.row,
-            reason: self.reason,
-            kind: kind(&reading.subject).to_owned(),
-            rule: self.rule,
-            stages,
-            mode: self.mode.map(|mode| mode.name().to_owned()),
-            answer: self.answer,
-            fault: self.fault,
-        }
     }
 
     /// The verdict as it is stored.

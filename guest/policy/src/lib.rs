@@ -21,24 +21,28 @@ pub mod wit {
 }
 
 pub mod limits;
+pub mod rules;
+pub mod safe;
 pub mod shell;
 
 mod canonical;
 mod codec;
+mod cover;
 mod describe;
 mod display;
 mod erase;
 mod evaluate;
+mod explain;
 mod fold;
 mod grants;
 mod ids;
+mod judge;
 mod menu;
 mod modes;
 mod prefix;
 mod recover;
 mod render;
-mod rules;
-mod safe;
+mod rulebook;
 mod saved;
 mod state;
 mod step;
@@ -54,7 +58,7 @@ pub mod types {
 use types::*;
 
 /// Raised with every change of verdicts; stands in every record's header.
-pub const LOGIC: u32 = 2;
+pub const LOGIC: u32 = 3;
 
 /// Asks the mode component that serves a summary's mode name. An error is a fault and denies.
 pub type AskMode<'a> = &'a mut dyn FnMut(&Summary) -> Result<Answer, String>;
@@ -132,14 +136,15 @@ pub fn explain(
     state: &[u8],
     context: &Context,
     proposal: &Proposal,
+    supplied: &[Supply],
     ask: AskMode<'_>,
-) -> Result<Explanation, Refusal> {
-    let state = state::State::decode(state)?;
-    let workspace = state.workspace.as_deref();
-    let subject = subject::placed(&proposal.action, &proposal.facts, workspace);
-    let verdict =
-        evaluate::evaluate(&state, context, &proposal.action, &subject, &proposal.facts, ask);
-    Ok(verdict.explain(&subject))
+) -> Result<Explained, Refusal> {
+    explain::explain(&state::State::decode(state)?, context, proposal, supplied, ask)
+}
+
+/// What is wrong with layers of rules.
+pub fn check_rules(layers: &[RuleLayer]) -> Vec<Finding> {
+    rulebook::check(layers)
 }
 
 /// Which of the wanted bodies can be erased, and what must go together with them.

@@ -19,6 +19,12 @@ pub const SHELL_STAGES_MAX: usize = 64;
 /// of redirects.
 pub const SHELL_WORDS_MAX: usize = 1024;
 
+/// Words that the braces of one word may make.
+pub const SHELL_BRACE_WORDS_MAX: usize = 64;
+
+/// Wrappers inside each other whose command is still looked for.
+pub const SHELL_WRAPPERS_MAX: u32 = 8;
+
 /// Bytes of a text that is searched for bare words.
 pub const SHELL_BARE_BYTES_MAX: usize = SHELL_COMMAND_BYTES_MAX;
 
@@ -60,3 +66,30 @@ pub const GRANT_PREFIX_CHARS_MAX: usize = 200;
 
 /// Characters of a command, a path, a name or a target that a choice which lasts repeats.
 pub const GRANT_SHOWN_CHARS_MAX: usize = 4096;
+
+/// Compiled sets of rules that an instance keeps.
+pub const RULE_SETS_KEPT_MAX: usize = 8;
+
+/// Bytes of one layer of rules. A longer one is an error and gives no rule.
+pub const RULES_LAYER_BYTES_MAX: usize = 256 * 1024;
+
+/// Rules of all layers together.
+pub const RULES_MAX: usize = 4096;
+
+/// Texts in one list of a rule: words, alternatives, paths, hosts, flags, examples.
+pub const RULE_LIST_MAX: usize = 64;
+
+/// Bytes of one text in a rule.
+pub const RULE_TEXT_BYTES_MAX: usize = 1024;
+
+/// Path patterns that the braces of one pattern may stand for.
+pub const RULE_ALTERNATIVES_MAX: usize = 64;
+
+/// Brackets inside each other in a rule file.
+pub const RULE_NESTING_MAX: usize = 8;
+
+/// Dots in one key of a rule file.
+pub const RULE_KEY_DOTS_MAX: usize = 16;
+
+/// Errors, and apart from them warnings, that are listed about one set of rules.
+pub const RULE_FINDINGS_MAX: usize = 100;

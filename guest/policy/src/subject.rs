@@ -3,8 +3,8 @@
 mod declared;
 
 use crate::codec::{Resolution, Stage, Subject};
+use crate::cover;
 use crate::limits;
-use crate::safe;
 use crate::shell;
 use crate::types::{Action, Facts, PathQuery};
 
@@ -13,6 +13,8 @@ pub(crate) struct Reading {
     pub(crate) subject: Subject,
     /// The stages as the shell reader found them; empty for kinds without stages.
     pub(crate) stages: Vec<shell::Stage>,
+    /// Of an opaque command, the stages that were read before it was given up.
+    pub(crate) found: Vec<shell::Stage>,
     /// Every word of the command, for rules that must not miss one.
     pub(crate) bare: shell::BareWords,
 }
@@ -28,13 +30,13 @@ pub(crate) fn subject(action: &Action) -> Reading {
     }
     if let Some(text) = &action.declared {
         return match declared::subject(text, &action.tool_name) {
-            declared::Declared::Command(command) => shell_subject(&command),
+            declared::Declared::Command(command) => shell_subject(&command, action),
             declared::Declared::Subject(subject) => without_stages(subject),
         };
     }
     match action.tool_name.as_str() {
         "shell" => match member(&action.raw_args, "command") {
-            Some(command) => shell_subject(&command),
+            Some(command) => shell_subject(&command, action),
             None => unknown("shell", action),
         },
         "read_file" => file(action, "read"),
@@ -71,6 +73,11 @@ fn relative(path: &str, folder: Option<&str>) -> Option<String> {
     }
 }
 
+/// The path that the action itself is about, as it was given.
+pub(crate) fn own_path(action: &Action) -> Option<PathQuery> {
+    named_path(&subject(action).subject, &action.working_folder)
+}
+
 /// The path that a subject itself is about.
 fn named_path(subject: &Subject, folder: &str) -> Option<PathQuery> {
     let (text, write) = match subject {
@@ -95,8 +102,8 @@ fn file(action: &Action, access: &str) -> Reading {
     }
 }
 
-fn shell_subject(command: &str) -> Reading {
-    let parsed = shell::stages(command);
+fn shell_subject(command: &str, action: &Action) -> Reading {
+    let parsed = shell::stages(command, action.home.as_deref());
     let stages = parsed
         .stages
         .iter()
@@ -107,11 +114,13 @@ fn shell_subject(command: &str) -> Reading {
             end: stage.end,
             resolution: Resolution::Unresolved,
             prefix: Vec::new(),
+            exact: false,
         })
         .collect();
     Reading {
         subject: Subject::Shell { command: command.to_owned(), workspace: None, stages },
         stages: parsed.stages,
+        found: parsed.found,
         bare: shell::bare_words(command),
     }
 }
@@ -121,7 +130,7 @@ fn unknown(word: &str, action: &Action) -> Reading {
 }
 
 fn without_stages(subject: Subject) -> Reading {
-    Reading { subject, stages: Vec::new(), bare: shell::BareWords::default() }
+    Reading { subject, stages: Vec::new(), found: Vec::new(), bare: shell::BareWords::default() }
 }
 
 /// A text member of the arguments; none when there is no such member or they are too
@@ -145,42 +154,60 @@ pub(crate) fn survey(action: &Action) -> Vec<PathQuery> {
 /// words are not all known before running, every bare word with a slash counts
 /// as written: what cannot be told must not soften.
 pub(crate) fn paths(action: &Action, reading: &Reading) -> (Vec<PathQuery>, bool) {
-    let mut paths = Paths { base: &action.working_folder, queries: Vec::new(), truncated: false };
+    let mut paths = Paths { queries: Vec::new(), truncated: false };
     // Read anew: a placed reading shows the canonical path, and the question was another.
-    if let Some(query) = named_path(&subject(action).subject, &action.working_folder) {
+    if let Some(query) = own_path(action) {
         paths.queries.push(query);
     }
-    for stage in &reading.stages {
+    for stage in reading.stages.iter().flat_map(shell::Stage::every) {
         let found = shell::word_paths(stage);
-        let writes = !safe::known_safe(stage);
+        let writes = !cover::reads_only(stage);
         for word in found.paths {
-            paths.add(word.text, word.write || writes);
+            for base in bases(&action.working_folder, &stage.folder, &word.text) {
+                paths.add(&base, word.text.clone(), word.write || writes);
+            }
         }
         paths.truncated |= found.truncated;
     }
-    if reading.stages.iter().any(|stage| !stage.complete) {
+    if reading.stages.iter().any(|stage| !stage.complete || stage.code) {
         paths.truncated |= reading.bare.truncated;
         for word in reading.bare.joined.iter().chain(&reading.bare.pieces) {
             if paths.truncated {
                 break;
             }
             if word.contains('/') {
-                paths.add(word.clone(), true);
+                paths.add(&action.working_folder, word.clone(), true);
             }
         }
     }
     (paths.queries, paths.truncated)
 }
 
-struct Paths<'a> {
-    base: &'a str,
+/// Where a path that a stage names may start. Where that is not known the stage
+/// is covered by nothing, and there is nothing to look up.
+pub(crate) fn bases(start: &str, folder: &shell::Folder, path: &str) -> Vec<String> {
+    match folder {
+        _ if path.starts_with('/') => vec![start.to_owned()],
+        shell::Folder::Unknown => Vec::new(),
+        shell::Folder::Known(places) => places
+            .iter()
+            .map(|place| match place.as_str() {
+                "" => start.to_owned(),
+                place if place.starts_with('/') => place.to_owned(),
+                place => format!("{start}/{place}"),
+            })
+            .collect(),
+    }
+}
+
+struct Paths {
     queries: Vec<PathQuery>,
     truncated: bool,
 }
 
-impl Paths<'_> {
-    fn add(&mut self, text: String, write: bool) {
-        let query = PathQuery { text, base: self.base.to_owned(), write };
+impl Paths {
+    fn add(&mut self, base: &str, text: String, write: bool) {
+        let query = PathQuery { text, base: base.to_owned(), write };
         if self.truncated || self.queries.contains(&query) {
             return;
         }

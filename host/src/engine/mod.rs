@@ -16,8 +16,8 @@ use std::sync::Arc;
 pub use bindings::types;
 pub use catalog::{Catalog, MODES, POLICY};
 use types::{
-    Action, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
-    Proposal, Recovery, Refusal, Reply, Supply,
+    Action, Context, Erasure, Event, Explained, Finding, Input, Logged, Overview, PathQuery,
+    Presented, Proposal, Recovery, Refusal, Reply, RuleLayer, Supply,
 };
 
 /// Why a call gave no answer.
@@ -196,8 +196,17 @@ impl Engine {
         state: Arc<[u8]>,
         context: Context,
         proposal: Proposal,
-    ) -> Result<Result<Explanation, Refusal>, EngineError> {
-        self.pool.call(move |policy| policy.explain(&state, &context, &proposal)).await
+        supplied: Vec<Supply>,
+    ) -> Result<Result<Explained, Refusal>, EngineError> {
+        self.pool.call(move |policy| policy.explain(&state, &context, &proposal, &supplied)).await
+    }
+
+    /// What is wrong with layers of rules.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    pub async fn check_rules(&self, layers: Vec<RuleLayer>) -> Result<Vec<Finding>, EngineError> {
+        self.pool.call(move |policy| policy.check_rules(&layers)).await
     }
 
     /// Which bodies of a session can be erased, given its whole log.

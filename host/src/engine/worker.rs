@@ -1,8 +1,8 @@
 //! One instance of the policy component, and the modes behind its import.
 
 use super::bindings::types::{
-    Action, Context, Erasure, Event, Explanation, Input, Logged, Overview, PathQuery, Presented,
-    Proposal, Recovery, Refusal, Reply, Supply,
+    Action, Context, Erasure, Event, Explained, Finding, Input, Logged, Overview, PathQuery,
+    Presented, Proposal, Recovery, Refusal, Reply, RuleLayer, Supply,
 };
 use super::bindings::{ApprovalMode, Policy, mode_export, mode_import};
 use super::catalog::{Catalog, Mode};
@@ -167,8 +167,13 @@ impl PolicyInstance {
         state: &[u8],
         context: &Context,
         proposal: &Proposal,
-    ) -> wasmtime::Result<Result<Explanation, Refusal>> {
-        call!(self, call_explain, state, context, proposal)
+        supplied: &[Supply],
+    ) -> wasmtime::Result<Result<Explained, Refusal>> {
+        call!(self, call_explain, state, context, proposal, supplied)
+    }
+
+    pub(super) fn check_rules(&mut self, layers: &[RuleLayer]) -> wasmtime::Result<Vec<Finding>> {
+        call!(self, call_check_rules, layers)
     }
 
     pub(super) fn erasable(

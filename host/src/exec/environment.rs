@@ -13,8 +13,19 @@ use sha2::Sha256;
 /// Variables that make bash run or read something else than its command.
 ///
 /// `CDPATH` is one of them: with it `cd src` need not lead to `./src`, which is
-/// where the facts of the action were taken.
-const REMOVED_NAMES: [&str; 5] = ["BASHOPTS", "BASH_ENV", "CDPATH", "ENV", "SHELLOPTS"];
+/// where the facts of the action were taken. Others change how bash reads what it
+/// is given, or run something of their own while it traces.
+const REMOVED_NAMES: [&str; 9] = [
+    "BASHOPTS",
+    "BASH_COMPAT",
+    "BASH_ENV",
+    "BASH_XTRACEFD",
+    "CDPATH",
+    "ENV",
+    "POSIXLY_CORRECT",
+    "PS4",
+    "SHELLOPTS",
+];
 
 /// Exported functions, the dynamic loaders, and our own settings and tokens.
 const REMOVED_PREFIXES: [&str; 4] = ["BASH_FUNC_", "DYLD_", "LD_", "PLACET_"];
@@ -22,8 +33,24 @@ const REMOVED_PREFIXES: [&str; 4] = ["BASH_FUNC_", "DYLD_", "LD_", "PLACET_"];
 /// The environment that a command gets: `vars` without what [`removes`], sorted
 /// by name; of two values for a name the later one counts.
 pub fn prepare(vars: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
-    let kept: BTreeMap<OsString, OsString> = vars.filter(|(name, _)| !removes(name)).collect();
+    let mut kept: BTreeMap<OsString, OsString> = vars.filter(|(name, _)| !removes(name)).collect();
+    if let Some(home) = kept.get_mut(OsStr::new("HOME"))
+        && let Some(real) = real_home(home)
+    {
+        *home = real.into();
+    }
     kept.into_iter().collect()
+}
+
+/// What `~` and `$HOME` stand for in a command: the folder itself, not a link to it, so
+/// that rules for paths below it mean what they say.
+pub fn home() -> Option<String> {
+    real_home(&std::env::var_os("HOME")?)
+}
+
+fn real_home(home: &OsStr) -> Option<String> {
+    let path = std::path::Path::new(home);
+    path.is_absolute().then(|| path.canonicalize().ok()?.into_os_string().into_string().ok())?
 }
 
 /// Whether [`prepare`] removes the variable `name`. A name that no shell could
@@ -83,6 +110,8 @@ mod tests {
             ("DYLD_INSERT_LIBRARIES", "/x"),
             ("PLACET_HOME", "/x"),
             ("CDPATH", "/x"),
+            ("PS4", "$(x)"),
+            ("POSIXLY_CORRECT", "1"),
             ("", "empty"),
             ("ENVIRONMENT", "kept"),
             ("OLD_LD_PATH", "kept"),

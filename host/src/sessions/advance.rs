@@ -7,7 +7,7 @@ use super::{history, saving};
 use crate::engine::EngineError;
 use crate::engine::types::{
     self, Action, CommandMark, Context, Facts, Input, Logged, ModeDigest, Need, Outcome, Recovery,
-    Refusal, Reply, SuppliedFacts, Supply,
+    Refusal, Reply, RuleSet, SuppliedFacts, Supply,
 };
 use crate::engine::{MODES, POLICY};
 use crate::exec::environment;
@@ -48,7 +48,8 @@ pub(super) async fn ask(
     ledger: &Ledger,
     question: &Question,
 ) -> Result<Outcome, Halted> {
-    let context = context(hub, session, root).await;
+    let rules = saving::rules(hub, session, root).await;
+    let context = context(hub, session, root, &rules);
     let mut supplied: Vec<Supply> = Vec::new();
     for _ in 0..limits::STEP_ROUNDS_MAX {
         let reply = match question {
@@ -68,7 +69,7 @@ pub(super) async fn ask(
             Reply::Refused(refusal) => return Err(Halted::Refused(refusal)),
             Reply::Needs(needs) => {
                 for need in needs {
-                    supplied.push(supply(hub, session, ledger, need).await?);
+                    supplied.push(supply(hub, session, ledger, &rules, need).await?);
                 }
             }
         }
@@ -79,13 +80,21 @@ pub(super) async fn ask(
     ))))
 }
 
-async fn supply(hub: &Hub, session: &str, ledger: &Ledger, need: Need) -> Result<Supply, Fault> {
+async fn supply(
+    hub: &Hub,
+    session: &str,
+    ledger: &Ledger,
+    rules: &RuleSet,
+    need: Need,
+) -> Result<Supply, Fault> {
     Ok(match need {
         Need::Record(sequence) => Supply::Record(history::record(hub, session, sequence).await?),
         Need::Closing(approval) => match ledger.closing(&approval) {
             Some(sequence) => Supply::Record(history::record(hub, session, sequence).await?),
             None => Supply::Nothing(approval),
         },
+        // One step sees one set of rules, whatever happens to the files meanwhile.
+        Need::Rules(_) => Supply::Rules(rules.clone()),
         Need::Facts(action) => {
             let item_id = action.item_id.clone();
             Supply::Facts(SuppliedFacts { item_id, facts: facts(hub, action).await? })
@@ -93,16 +102,14 @@ async fn supply(hub: &Hub, session: &str, ledger: &Ledger, need: Need) -> Result
     })
 }
 
-async fn context(hub: &Hub, session: &str, root: Option<&str>) -> Context {
-    let grants = saving::in_force(hub, root).await;
+fn context(hub: &Hub, session: &str, root: Option<&str>, rules: &RuleSet) -> Context {
     let catalog = hub.engine.catalog();
     Context {
         session_id: session.to_owned(),
         now_ms: (hub.clock.now_ms)(),
         entropy: (hub.clock.entropy)().to_vec(),
         component: catalog.digest(POLICY).to_owned(),
-        rules_digest: String::new(),
-        rules: Vec::new(),
+        rules_digest: rules.digest.clone(),
         modes: MODES
             .iter()
             .map(|name| ModeDigest {
@@ -112,7 +119,6 @@ async fn context(hub: &Hub, session: &str, root: Option<&str>) -> Context {
             .collect(),
         log_path: hub.log_path(session),
         grants_root: root.map(str::to_owned),
-        grants,
     }
 }
 

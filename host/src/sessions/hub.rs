@@ -2,6 +2,7 @@
 
 use super::actor::{Actor, Message};
 use super::outlet::{Fault, Outlet, Ticket, Told};
+use super::rulebook::Rulebook;
 use super::{Attach, Listing, Order, PageRequest, Start, history, opening, saving};
 use crate::config::UserConfig;
 use crate::engine::Engine;
@@ -73,6 +74,7 @@ pub struct Hub {
     pub(super) home: Home,
     pub(super) config: UserConfig,
     pub(super) reviewer: Reviewer,
+    pub(super) rules: Rulebook,
     pub(super) clock: Clock,
     pub(super) supervisor: PathBuf,
     pub(super) script: HashMap<String, String>,
@@ -88,6 +90,7 @@ impl Hub {
         let HubOptions { engine, log, home, config, clock, supervisor, script } = options;
         Arc::new(Hub {
             reviewer: Reviewer::new(home.folder()),
+            rules: Rulebook::new(home.folder()),
             engine,
             log,
             home,
@@ -105,6 +108,12 @@ impl Hub {
     #[must_use]
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// The rule files.
+    #[must_use]
+    pub fn rules(&self) -> &Rulebook {
+        &self.rules
     }
 
     /// The user's configuration.

@@ -16,12 +16,14 @@ mod listing;
 mod opening;
 mod outlet;
 mod redaction;
+mod rulebook;
 mod saving;
 
 pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions, Pause};
 pub use listing::Listing;
 pub use outlet::{Fault, Outlet, Party, Ticket, Told};
+pub use rulebook::Rulebook;
 
 use crate::engine::types::Requirement;
 

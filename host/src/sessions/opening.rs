@@ -88,6 +88,7 @@ pub(super) async fn start(
         model_id: start.model.clone(),
     });
     let ledger = Ledger::default();
+    hub.rules.enter(&session, workspace.as_deref());
     let root = saving::root(workspace.as_deref());
     let question = Question::Step(None, input);
     let outcome = advance::ask(hub, &session, root.as_deref(), &ledger, &question)
@@ -196,6 +197,7 @@ async fn recover(
     let row = hub.log.session(session).await.map_err(read)?;
     let workspace = row.and_then(|row| row.workspace);
     let withheld = withheld(workspace.as_deref(), command)?;
+    hub.rules.enter(session, workspace.as_deref());
     let recovery = Recovery { caller: caller(hub, outlet, &withheld, true) };
     let root = saving::root(workspace.as_deref());
     let question = Question::Recover(state, recovery);

@@ -5,7 +5,7 @@ use crate::evaluator::{Evaluator, Served};
 use crate::generate::commands;
 use crate::generate::tally::Tally;
 use crate::random::Random;
-use crate::script::{rule_of, shell, tool};
+use crate::script::{shell, tool};
 use crate::session::{SESSION, Session, caller};
 use crate::transcript::decision_word;
 use anyhow::{Result, ensure};
@@ -44,8 +44,8 @@ const RULES: [&str; 15] = [
     "deploy ask tool deploy",
     "no-drop deny tool drop",
     "browser allow browser",
-    "no-screen deny screen",
-    "ask-browser ask browser",
+    "no-process deny process",
+    "ask-hosts ask network",
     "hosts allow network",
     "sockets allow unixSocket",
     "no-write deny fileAccess",
@@ -145,10 +145,13 @@ impl<E: Evaluator> Walk<'_, E> {
     /// Changes rules, facts or what serves the modes, now and then.
     fn arrange(&mut self) -> Result<()> {
         if self.random.once_in(6) {
-            self.session.context.rules.clear();
+            self.session.rules.clear();
             for _ in 0..self.random.below(4) {
-                let rule = rule_of(self.random.word(&RULES))?;
-                self.session.context.rules.push(rule);
+                let rule = crate::rules::toml(self.random.word(&RULES))?;
+                // An id is given once.
+                if !self.session.rules.contains(&rule) {
+                    self.session.rules.push(rule);
+                }
             }
         }
         if self.random.once_in(6) {
@@ -167,7 +170,7 @@ impl<E: Evaluator> Walk<'_, E> {
             self.note(&reply)?;
         }
         if self.random.once_in(20) {
-            self.session.context.grants.pop();
+            self.session.grants.pop();
         }
         if self.random.once_in(40) {
             let roots = [None, Some("/work".to_owned()), Some("/other".to_owned())];

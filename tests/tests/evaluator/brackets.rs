@@ -4,9 +4,9 @@
 
 use anyhow::{Context as _, Result, ensure};
 use placet_policy::types::{Action, Decision, TableRow};
-use placet_tests::brackets::{LEVELS, cases};
+use placet_tests::brackets::{LEVELS, NEVER_RUN, cases};
 use placet_tests::pair::Pair;
-use placet_tests::script::{Script, rule_of, shell, tool};
+use placet_tests::script::{Script, shell, tool};
 use placet_tests::session::Session;
 use std::io::Write as _;
 
@@ -15,7 +15,7 @@ fn session() -> Result<Session<Pair>> {
     let mut script = Script::new(Pair::new()?);
     script.run("start allowAll")?;
     script.run("turn one")?;
-    script.session.context.rules.push(rule_of("no-rm deny shell rm")?);
+    script.session.rules.push(placet_tests::rules::toml("no-rm deny shell rm")?);
     Ok(script.session)
 }
 
@@ -30,7 +30,9 @@ fn a_deny_rule_holds_in_the_middle_of_every_bracket() -> Result<()> {
             let action = shell(&case.command);
             let explained = session.explain(&action).with_context(|| what.clone())?;
             let explained = explained.map_err(|r| anyhow::anyhow!("{what}: {r:?}"))?;
-            if (explained.decision, explained.row) != (Decision::Deny, TableRow::DenyRule) {
+            let denied =
+                (explained.decision, explained.row) == (Decision::Deny, TableRow::DenyRule);
+            if !denied && !NEVER_RUN.contains(&case.form) {
                 softened.push(format!("{what}: {:?} {:?}", explained.decision, explained.row));
             }
             tried += 1;

@@ -2,13 +2,13 @@
 //! fails with both and the seed. `PLACET_SEED` chooses another run.
 
 use anyhow::{Context as _, Result, ensure};
-use placet_policy::types::Action;
+use placet_policy::types::{Action, Explained};
 use placet_tests::evaluator::Evaluator as _;
 use placet_tests::generate::tally::Tally;
 use placet_tests::generate::{commands, walk};
 use placet_tests::pair::Pair;
 use placet_tests::random::Random;
-use placet_tests::script::{Script, rule_of, shell};
+use placet_tests::script::{Script, shell};
 use std::io::Write as _;
 
 /// Cases at least, over both tests.
@@ -46,9 +46,10 @@ fn mutated_commands(pair: &mut Pair, seed: u64, tally: &mut Tally) -> Result<()>
     script.run("start onRequest")?;
     script.run("turn one")?;
     for rule in ["no-rm deny shell rm", "push ask shell git push", "git allow shell git"] {
-        script.session.context.rules.push(rule_of(rule)?);
+        script.session.rules.push(placet_tests::rules::toml(rule)?);
     }
     let state = script.session.state.clone().unwrap_or_default();
+    let rules = [script.session.supplied_rules()];
     let context = script.session.context.clone();
     let mut random = Random::new(seed);
     for _ in 0..COMMANDS {
@@ -60,10 +61,10 @@ fn mutated_commands(pair: &mut Pair, seed: u64, tally: &mut Tally) -> Result<()>
         };
         let facts = script.session.world.facts(pair, &action)?;
         let proposal = placet_policy::types::Proposal { action, facts, last: false };
-        let explained = pair.explain(&state, &context, &proposal)?;
+        let explained = pair.explain(&state, &context, &proposal, &rules)?;
         pair.asked()?;
         tally.cases += 1;
-        if let Ok(explained) = explained {
+        if let Ok(Explained::Done(explained)) = explained {
             tally.explained(&explained);
         }
     }

@@ -8,6 +8,7 @@ mod decision_table;
 mod differential;
 mod formats;
 mod grants;
+mod known_safe;
 mod limits;
 mod menus;
 mod queue;

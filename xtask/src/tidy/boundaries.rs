@@ -6,7 +6,10 @@ use serde_json::Value;
 
 /// A crate and the only normal dependencies that it may have.
 const ALLOWED: [(&str, &[&str]); 7] = [
-    ("placet-policy", &["serde", "serde_json", "sha2", "uuid", "wit-bindgen"]),
+    (
+        "placet-policy",
+        &["serde", "serde_json", "sha2", "toml", "toml_parser", "uuid", "wit-bindgen"],
+    ),
     ("placet-component", &["placet-policy", "wit-bindgen"]),
     ("placet-modes", &["wit-bindgen"]),
     ("placet-mode-allow-all", &["placet-modes", "wit-bindgen"]),

@@ -58,6 +58,10 @@ pub(crate) fn pure_guest(sources: &[Source]) -> Vec<String> {
         if !PURE.iter().any(|folder| source.path.starts_with(folder)) {
             continue;
         }
+        // A build script is no part of the guest.
+        if source.path.ends_with("/build.rs") {
+            continue;
+        }
         for (line, text) in source.product_code() {
             let grouped = grouped_std(text);
             for word in IMPURE {

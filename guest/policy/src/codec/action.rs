@@ -23,6 +23,8 @@ pub(crate) struct Action {
     pub(crate) asked_for: bool,
     pub(crate) confined: Option<String>,
     pub(crate) folder: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) home: Option<String>,
     /// Whether only the agent's process can still do the work.
     pub(crate) agent_waits: bool,
 }
@@ -73,6 +75,7 @@ impl From<&types::Action> for Action {
             asked_for: action.asked_for,
             confined: action.confined.clone(),
             folder: action.working_folder.clone(),
+            home: action.home.clone(),
             agent_waits: action.waiter == Waiter::Agent,
         }
     }
@@ -95,6 +98,7 @@ impl From<&Action> for types::Action {
             asked_for: action.asked_for,
             confined: action.confined.clone(),
             working_folder: action.folder.clone(),
+            home: action.home.clone(),
             waiter: if action.agent_waits { Waiter::Agent } else { Waiter::Host },
         }
     }

@@ -12,13 +12,28 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0 }
     }
 
+    /// The same text up to `end`, from `at` on: places stay what they are.
+    pub(super) fn part(&self, at: usize, end: usize) -> Cursor<'a> {
+        Cursor { text: self.text.get(..end).unwrap_or_default(), at }
+    }
+
     pub(super) fn at(&self) -> usize {
         self.at
+    }
+
+    /// Goes on behind another cursor's place in the same text.
+    pub(super) fn go(&mut self, at: usize) {
+        self.at = at.min(self.text.len());
     }
 
     /// The text between two places, empty if they are none.
     pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
         self.text.get(from..to).unwrap_or_default()
+    }
+
+    /// What is left.
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
     }
 
     /// The next byte, as it is written.
@@ -35,6 +50,14 @@ impl<'a> Cursor<'a> {
             self.at = self.at.saturating_add(2);
         }
         self.peek_raw()
+    }
+
+    /// The byte after the next one, continuations passed.
+    pub(super) fn peek_second(&self) -> Option<u8> {
+        let mut ahead = self.clone();
+        ahead.peek();
+        ahead.bump();
+        ahead.peek()
     }
 
     /// Passes one byte; stays at the end.
@@ -70,4 +93,9 @@ impl<'a> Cursor<'a> {
             self.bump();
         }
     }
+}
+
+/// Whether a byte ends a word where it is not quoted.
+pub(super) fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
 }

@@ -1,37 +1,76 @@
 //! From a shell command to its stages.
 //!
-//! A small parser of our own, linear and without recursion, that is narrow on
-//! purpose: it knows lists and pipelines of simple commands, and whatever it
-//! does not fully understand makes the *whole* command one opaque stage. It may
-//! be asked to understand more; it must never split wrongly. In order:
+//! A parser of our own, one pass and linear, with its depth counted. It knows
+//! bash's grammar; what it does not fully understand makes the *whole* command
+//! one opaque stage. It must never split wrongly. In order:
 //!
-//! 1. `scan` walks the text once and refuses size, control characters and depth.
-//! 2. `parse` reads lists, pipelines and redirects over `cursor` and `word`.
-//! 3. Code that could run inside a word (`$(..)`, backticks, `<(..)`, here
-//!    documents) and compound commands are refused; values that are only known
-//!    later (`$NAME`, globs, braces, `~`) leave their stage incomplete.
+//! 1. `scan` walks the text once and refuses size and control characters.
+//! 2. `list`, `compound`, `simple`, `redirect` and `heredoc` read the grammar,
+//!    `word`, `expansion` and `braces` the words. Every simple command, also in
+//!    a substitution, a function or a here-document, becomes a stage.
+//! 3. `through` looks at what a stage runs in turn (`timeout`, `bash -c`,
+//!    `eval`, `find -exec`): its inner stages.
+//! 4. `folder` follows `cd` on the way.
+//!
+//! A stage whose words, redirects and assignments are all known before it runs
+//! is complete. One that may run code that no stage shows says so (`code`).
 //!
 //! The reading is that of `bash -c -- COMMAND`, not interactive, in a UTF-8
 //! locale, with no alias and no shell option set before.
 
 mod bare;
+mod braces;
+mod builtins;
+mod compound;
 mod cursor;
-mod parse;
+mod expansion;
+mod folder;
+mod heredoc;
+mod list;
 mod paths;
+mod redirect;
 mod scan;
+mod simple;
+mod through;
 mod word;
+mod wrappers;
 
 pub use bare::{BareWords, bare_words};
+pub use builtins::{harmless_builtin, harmless_variable};
+pub use folder::Folder;
 pub use paths::{PathWord, PathWords, word_paths};
+pub use through::Through;
 
-/// A simple command of a list or pipeline.
+/// What a stage is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum What {
+    /// A simple command: a program, a builtin or a function's call.
+    #[default]
+    Command,
+    /// Assignments without a command; `argv` shows them as written.
+    Assignment,
+    /// Redirects without a command, or those of a compound command.
+    Redirect,
+    /// `[[ .. ]]`, `(( .. ))`, or a word that only expands.
+    Expression,
+    /// A command that was not understood, as a whole.
+    Opaque,
+}
+
+/// A simple command, or what else bash does by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
+    /// What it is.
+    pub what: What,
     /// The words, quotes removed. A word listed in `unknown` is raw text.
     pub argv: Vec<String>,
     /// Whether everything about this stage is known before it runs: its words,
     /// its redirects and its assignments.
     pub complete: bool,
+    /// It may run code that no stage shows: nothing can be told from its words.
+    pub code: bool,
+    /// It runs in the background: nobody waits for it.
+    pub background: bool,
     /// First byte of the stage in the command.
     pub start: u32,
     /// The byte after the stage.
@@ -39,10 +78,31 @@ pub struct Stage {
     /// Redirects to and from files, in order. Those between descriptors
     /// (`2>&1`, `<&-`) name no file and are left out.
     pub redirects: Vec<Redirect>,
-    /// Prefixes `NAME=value`, with the value as it was written.
-    pub assignments: Vec<String>,
+    /// What it assigns: `NAME=value` before the command, `${NAME:=value}` in it.
+    pub assignments: Vec<Assignment>,
     /// Indexes into `argv` of the words whose value is not known: ascending.
     pub unknown: Vec<u32>,
+    /// Where its relative paths start.
+    pub folder: Folder,
+    /// What a here-document or here-string feeds it, where that is known.
+    pub input: Option<String>,
+    /// How the commands of `inner` relate to this one.
+    pub through: Through,
+    /// The commands that this one runs in turn, as stages.
+    pub inner: Vec<Stage>,
+}
+
+impl Stage {
+    /// This stage and all that it runs in turn.
+    pub fn every(&self) -> Vec<&Stage> {
+        let mut all = vec![self];
+        let mut next = 0_usize;
+        while let Some(stage) = all.get(next).copied() {
+            all.extend(&stage.inner);
+            next = next.saturating_add(1);
+        }
+        all
+    }
 }
 
 /// A redirect to or from a file.
@@ -56,6 +116,15 @@ pub struct Redirect {
     pub append: bool,
 }
 
+/// An assignment to a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The variable.
+    pub name: String,
+    /// The value, or nothing when it is not known before the stage runs.
+    pub value: Option<String>,
+}
+
 /// What [`stages`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed {
@@ -63,6 +132,9 @@ pub struct Parsed {
     pub stages: Vec<Stage>,
     /// The command was not understood: it is the only stage, one blob.
     pub opaque: bool,
+    /// For an opaque command, the stages that were read before it was given up:
+    /// what a deny rule is tried against besides the bare words.
+    pub found: Vec<Stage>,
 }
 
 /// The command is not understood, as a whole.
@@ -70,18 +142,31 @@ pub struct Parsed {
 struct Opaque;
 
 /// Splits a command into its stages. Total, and linear in the command's length.
-pub fn stages(command: &str) -> Parsed {
-    match scan::check(command).and_then(|()| parse::parse(command)) {
-        Ok(stages) => Parsed { stages, opaque: false },
-        Err(Opaque) => Parsed { stages: vec![blob(command)], opaque: true },
+/// `home` is what `~` and `$HOME` stand for, where that is known.
+pub fn stages(command: &str, home: Option<&str>) -> Parsed {
+    let mut sink = list::Sink::new(command, home);
+    let read = scan::check(command).and_then(|()| list::script(command, &mut sink));
+    let mut stages = sink.stages;
+    if read.is_ok() {
+        stages.sort_by_key(|stage| stage.start);
+        builtins::taint(&mut stages);
+        let mut left = crate::limits::SHELL_STAGES_MAX.saturating_sub(stages.len());
+        for stage in &mut stages {
+            through::look(stage, home, 0, &mut left);
+        }
+        return Parsed { stages, opaque: false, found: Vec::new() };
     }
+    Parsed { stages: vec![blob(command)], opaque: true, found: stages }
 }
 
 fn blob(command: &str) -> Stage {
     Stage {
+        what: What::Opaque,
         argv: vec![command.to_owned()],
+        code: true,
         end: offset(command.len()),
         unknown: vec![0],
+        folder: Folder::Unknown,
         ..Stage::default()
     }
 }

@@ -1,7 +1,7 @@
 //! The words of a stage that could name a path, for the survey: the host is
 //! asked for facts about them. Naming too many costs a look, not a verdict.
 
-use super::Stage;
+use super::{Stage, Through, What};
 use crate::limits::SURVEY_PATHS_MAX;
 
 /// A word that could name a path.
@@ -59,6 +59,11 @@ pub fn word_paths(stage: &Stage) -> PathWords {
         if let Some(target) = &redirect.target {
             found.push(target, redirect.write);
         }
+    }
+    // What is no command shows its text as one word; what a wrapper runs is a
+    // stage of its own.
+    if stage.what != What::Command || stage.through == Through::Alone {
+        return found;
     }
     let mut unknown = stage.unknown.iter().copied().peekable();
     let mut options = true;

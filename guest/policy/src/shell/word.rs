@@ -1,101 +1,158 @@
 //! One word of a command: what it says without its quotes, or that its value is
-//! not known before it runs. Where code could run inside it, nothing is read.
+//! not known before it runs. What runs inside it becomes stages on the way.
 
-use super::Opaque;
-use super::cursor::Cursor;
+use super::cursor::ends_word;
+use super::list::Parser;
+use super::{Assignment, Opaque};
+
+/// How a word is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// As an argument.
+    Plain,
+    /// Where `NAME=value` is an assignment.
+    Assigning,
+}
 
 /// A word, with what the grammar has to know about how it was written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Word {
     /// The value when `literal`, the raw text otherwise.
     pub(super) text: String,
+    /// The raw text, without line continuations.
+    pub(super) raw: String,
     pub(super) literal: bool,
-    /// The word starts with an unquoted `NAME=` or `NAME+=`: the prefix, up to
-    /// and with the `=`, and then the value as it was written.
-    pub(super) assignment: Option<String>,
+    /// For each byte of `text` whether it was quoted, while there are braces.
+    pub(super) quoted: Vec<bool>,
+    /// Unquoted braces that may make several words.
+    pub(super) braces: bool,
+    /// The word starts with an unquoted `NAME=` or `NAME+=`: name and value.
+    pub(super) assignment: Option<(String, Option<String>)>,
+    /// Nothing follows the `=`, so that a `(` opens an array.
+    pub(super) opens_array: bool,
     /// Only digits, none of them quoted: a descriptor if a redirect follows.
     pub(super) digits: bool,
     /// The first byte as it was written.
     pub(super) first: u8,
+    pub(super) start: usize,
     pub(super) end: usize,
+    /// It may run code that no stage shows.
+    pub(super) code: bool,
+    /// What its expansion assigns.
+    pub(super) assigns: Vec<Assignment>,
 }
 
 /// How far an unquoted `NAME=` has been read.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Prefix {
+    #[default]
     Empty,
     Name,
     Plus,
     Other,
 }
 
-struct Reader<'c, 'a> {
-    cursor: &'c mut Cursor<'a>,
-    text: Vec<u8>,
-    literal: bool,
-    quoted: bool,
-    brace: bool,
+/// A word while it is read.
+#[derive(Default)]
+pub(super) struct Build {
+    pub(super) text: Vec<u8>,
+    pub(super) quotes: Vec<bool>,
+    /// Some part of the value is not known.
+    pub(super) unknown: bool,
+    /// Files may be put in its place.
+    glob: bool,
     bracket: bool,
-    name: Prefix,
+    brace: bool,
+    any_quote: bool,
+    pub(super) code: bool,
+    pub(super) assigns: Vec<Assignment>,
+    prefix: Prefix,
     /// Lengths at the `=` of an assignment: of `text`, and place in the command.
     equals: Option<(usize, usize)>,
+    /// Length of the name before a subscript.
+    subscript: Option<usize>,
 }
 
-/// Reads the word at the cursor; none if what is there ends a word.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<Word>, Opaque> {
-    let Some(first) = cursor.peek().filter(|byte| !ends_word(*byte)) else { return Ok(None) };
-    let start = cursor.at();
-    let mut reader = Reader {
-        cursor,
-        text: Vec::new(),
-        literal: true,
-        quoted: false,
-        brace: false,
-        bracket: false,
-        name: Prefix::Empty,
-        equals: None,
-    };
-    let mut end = start;
-    while let Some(byte) = reader.cursor.peek().filter(|byte| !ends_word(*byte)) {
-        reader.step(byte)?;
-        end = reader.cursor.at();
+impl Build {
+    pub(super) fn push(&mut self, byte: u8, quoted: bool) {
+        self.text.push(byte);
+        self.quotes.push(quoted);
     }
-    reader.finish(first, start, end).map(Some)
+
+    fn quote(&mut self) {
+        self.any_quote = true;
+        self.prefix = Prefix::Other;
+    }
+
+    /// A part whose value is not known.
+    pub(super) fn hide(&mut self) {
+        self.unknown = true;
+        self.prefix = Prefix::Other;
+    }
 }
 
-fn ends_word(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>')
-}
+impl Parser<'_, '_, '_> {
+    /// Reads the word at the cursor; none if what is there ends a word.
+    pub(super) fn word(&mut self, reading: Reading) -> Result<Option<Word>, Opaque> {
+        let Some(first) = self.word_byte() else { return Ok(None) };
+        self.sink.count()?;
+        let start = self.cursor.at();
+        let mut build = Build::default();
+        while let Some(byte) = self.word_byte() {
+            self.word_step(byte, reading, &mut build)?;
+        }
+        let end = self.cursor.at();
+        self.finish(build, first, start, end).map(Some)
+    }
 
-impl Reader<'_, '_> {
-    fn step(&mut self, byte: u8) -> Result<(), Opaque> {
+    /// The next byte if it belongs to a word: `<(` and `>(` do.
+    fn word_byte(&mut self) -> Option<u8> {
+        let byte = self.cursor.peek()?;
+        let process = matches!(byte, b'<' | b'>') && self.cursor.peek_second() == Some(b'(');
+        (process || !ends_word(byte)).then_some(byte)
+    }
+
+    fn word_step(&mut self, byte: u8, reading: Reading, build: &mut Build) -> Result<(), Opaque> {
         match byte {
-            b'(' | b')' | b'`' => return Err(Opaque),
-            b'\'' => return self.single(),
-            b'"' => return self.double(),
-            b'$' => return self.dollar(false),
-            b'\\' => {
-                self.quoted();
-                self.cursor.bump();
-                let escaped = self.cursor.next_raw().ok_or(Opaque)?;
-                self.text.push(escaped);
+            b'<' | b'>' => return self.process(build),
+            b'`' => return self.backtick(false, build),
+            b'\'' => return self.single(build),
+            b'"' => return self.double(build),
+            b'$' => {
+                self.dollar(false, build)?;
+                build.any_quote = true;
+                build.prefix = Prefix::Other;
                 return Ok(());
             }
-            b'*' | b'?' => self.literal = false,
-            b'[' => self.bracket = true,
-            b'{' => self.brace = true,
-            b'~' => self.literal &= !matches!(self.text.last(), None | Some(b'=' | b':')),
+            b'\\' => {
+                build.quote();
+                self.cursor.bump();
+                let escaped = self.cursor.next_raw().ok_or(Opaque)?;
+                build.push(escaped, true);
+                return Ok(());
+            }
+            b'*' | b'?' => build.glob = true,
+            b'[' if build.prefix == Prefix::Name && reading == Reading::Assigning => {
+                if self.subscript(build)? {
+                    return Ok(());
+                }
+                build.bracket = true;
+            }
+            b'[' => build.bracket = true,
+            b']' => build.glob |= build.bracket,
+            b'{' => build.brace = true,
+            b'~' if self.tilde(build) => return Ok(()),
             _ => {}
         }
-        self.text.push(byte);
+        build.push(byte, false);
         self.cursor.bump();
-        self.name = match (self.name, byte) {
+        build.prefix = match (build.prefix, byte) {
             (Prefix::Empty | Prefix::Name, b'_') => Prefix::Name,
             (Prefix::Empty, b) if b.is_ascii_alphabetic() => Prefix::Name,
             (Prefix::Name, b) if b.is_ascii_alphanumeric() => Prefix::Name,
             (Prefix::Name, b'+') => Prefix::Plus,
             (Prefix::Name | Prefix::Plus, b'=') => {
-                self.equals = Some((self.text.len(), self.cursor.at()));
+                build.equals = Some((build.text.len(), self.cursor.at()));
                 Prefix::Other
             }
             _ => Prefix::Other,
@@ -103,24 +160,85 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn quoted(&mut self) {
-        self.quoted = true;
-        self.name = Prefix::Other;
+    /// `NAME[subscript]=`: passes the subscript if an assignment follows it.
+    fn subscript(&mut self, build: &mut Build) -> Result<bool, Opaque> {
+        let mut ahead = self.cursor.clone();
+        ahead.bump();
+        let mut computes = false;
+        loop {
+            match ahead.peek().ok_or(Opaque)? {
+                b']' => break,
+                byte if byte.is_ascii_digit() => {}
+                b'@' | b'*' => {}
+                byte if byte.is_ascii_alphabetic() || byte == b'_' => computes = true,
+                // Too much to know whether bash takes it for an assignment.
+                _ => return Err(Opaque),
+            }
+            ahead.bump();
+        }
+        ahead.bump();
+        let plus = ahead.peek() == Some(b'+') && ahead.peek_second() == Some(b'=');
+        if !plus && ahead.peek() != Some(b'=') {
+            return Ok(false);
+        }
+        build.subscript = Some(build.text.len());
+        build.code |= computes;
+        while self.cursor.at() < ahead.at() {
+            let byte = self.cursor.next_raw().ok_or(Opaque)?;
+            build.push(byte, false);
+        }
+        build.prefix = Prefix::Name;
+        Ok(true)
     }
 
-    fn single(&mut self) -> Result<(), Opaque> {
-        self.quoted();
-        self.cursor.bump();
-        loop {
-            match self.cursor.next_raw().ok_or(Opaque)? {
-                b'\'' => return Ok(()),
-                byte => self.text.push(byte),
+    /// `~` where it stands for a folder; whether it was passed.
+    fn tilde(&mut self, build: &mut Build) -> bool {
+        let in_value = build.equals.is_some();
+        let starts = match build.text.last() {
+            None => true,
+            Some(b'=' | b':') => true,
+            Some(_) => false,
+        };
+        if !starts {
+            return false;
+        }
+        let mut ahead = self.cursor.clone();
+        ahead.bump();
+        let ends = match ahead.peek() {
+            None | Some(b'/') => true,
+            Some(b':') => in_value,
+            Some(byte) => ends_word(byte),
+        };
+        let plain = build.text.is_empty() || in_value;
+        match self.sink.home {
+            Some(home) if ends && plain => {
+                for byte in home.bytes() {
+                    build.push(byte, true);
+                }
+                build.prefix = Prefix::Other;
+                self.cursor.bump();
+                true
+            }
+            _ => {
+                build.unknown = true;
+                false
             }
         }
     }
 
-    fn double(&mut self) -> Result<(), Opaque> {
-        self.quoted();
+    fn single(&mut self, build: &mut Build) -> Result<(), Opaque> {
+        build.quote();
+        self.cursor.bump();
+        loop {
+            match self.cursor.next_raw().ok_or(Opaque)? {
+                b'\'' => return Ok(()),
+                byte => build.push(byte, true),
+            }
+        }
+    }
+
+    pub(super) fn double(&mut self, build: &mut Build) -> Result<(), Opaque> {
+        build.quote();
         self.cursor.bump();
         loop {
             match self.cursor.peek().ok_or(Opaque)? {
@@ -128,106 +246,76 @@ impl Reader<'_, '_> {
                     self.cursor.bump();
                     return Ok(());
                 }
-                b'`' => return Err(Opaque),
-                b'$' => self.dollar(true)?,
+                b'`' => self.backtick(true, build)?,
+                b'$' => self.dollar(true, build)?,
                 b'\\' => {
                     self.cursor.bump();
                     match self.cursor.peek_raw().ok_or(Opaque)? {
                         byte @ (b'$' | b'`' | b'"' | b'\\') => {
-                            self.text.push(byte);
+                            build.push(byte, true);
                             self.cursor.bump();
                         }
-                        _ => self.text.push(b'\\'),
+                        _ => build.push(b'\\', true),
                     }
                 }
                 byte => {
-                    self.text.push(byte);
+                    build.push(byte, true);
                     self.cursor.bump();
                 }
             }
         }
     }
 
-    fn dollar(&mut self, in_double: bool) -> Result<(), Opaque> {
-        self.quoted();
-        self.cursor.bump();
-        match self.cursor.peek() {
-            Some(b'(' | b'[' | b'`') => return Err(Opaque),
-            Some(b'{') => self.parameter()?,
-            Some(b'\'') if !in_double => self.ansi()?,
-            Some(b'"') if !in_double => self.literal = false,
-            Some(b'$') => {
-                self.cursor.bump();
-                self.literal = false;
-                // Rare, and not worth knowing what bash makes of it.
-                if matches!(self.cursor.peek(), Some(b'(' | b'[' | b'{' | b'`' | b'\'' | b'"')) {
-                    return Err(Opaque);
-                }
-            }
-            Some(b) if b.is_ascii_alphanumeric() || b"_@*#?-!".contains(&b) => {
-                self.literal = false;
-                self.cursor.bump();
-            }
-            // A letter in some locale, so perhaps a name.
-            Some(b) if !b.is_ascii() => self.literal = false,
-            _ => self.text.push(b'$'),
-        }
-        Ok(())
-    }
-
-    /// `${NAME}`, and nothing that assigns, computes or fails.
-    fn parameter(&mut self) -> Result<(), Opaque> {
-        self.literal = false;
-        self.cursor.bump();
-        let start = self.cursor.at();
-        while self.cursor.peek_raw().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            self.cursor.bump();
-        }
-        let name = self.cursor.slice(start, self.cursor.at());
-        let digits = name.bytes().all(|b| b.is_ascii_digit());
-        if name.is_empty() || (name.starts_with(|c: char| c.is_ascii_digit()) && !digits) {
-            return Err(Opaque);
-        }
-        if self.cursor.next_raw() == Some(b'}') { Ok(()) } else { Err(Opaque) }
-    }
-
-    /// `$'..'`, whose escapes are not read.
-    fn ansi(&mut self) -> Result<(), Opaque> {
-        self.literal = false;
-        self.cursor.bump();
-        loop {
-            match self.cursor.next_raw().ok_or(Opaque)? {
-                b'\'' => return Ok(()),
-                b'\\' => {
-                    self.cursor.next_raw().ok_or(Opaque)?;
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn finish(mut self, first: u8, start: usize, end: usize) -> Result<Word, Opaque> {
-        // `[` alone is the command; braces expand only around `,` or `..`.
-        let alone = self.text == b"[" && !self.quoted;
-        let braces = self.brace
-            && (self.text.contains(&b',') || self.text.windows(2).any(|pair| pair == b".."));
-        self.literal &= !braces && (!self.bracket || alone);
-
-        let raw = self.cursor.slice(start, end);
-        let assignment = match self.equals {
+    fn finish(&self, build: Build, first: u8, start: usize, end: usize) -> Result<Word, Opaque> {
+        // Braces expand only around `,` or `..`.
+        let braces = build.brace
+            && build
+                .text
+                .iter()
+                .zip(&build.quotes)
+                .any(|(byte, quoted)| !quoted && matches!(byte, b',' | b'.'));
+        let raw = self.cursor.slice(start, end).replace("\\\n", "");
+        let assignment = match build.equals {
             None => None,
-            Some((name, value)) => {
-                let name = self.text.get(..name).and_then(|n| std::str::from_utf8(n).ok());
-                Some([name.ok_or(Opaque)?, self.cursor.slice(value, end)].concat())
+            Some((value, _)) => {
+                let before = build.text.get(..value).unwrap_or_default();
+                let name = before.strip_suffix(b"=").unwrap_or(before);
+                let name = name.strip_suffix(b"+").unwrap_or(name);
+                let name = name.get(..build.subscript.unwrap_or(name.len())).unwrap_or(name);
+                let appends = before.ends_with(b"+=") || build.subscript.is_some();
+                let value = build.text.get(value..).unwrap_or_default();
+                let known = !build.unknown && !build.code && !appends;
+                let value = known.then(|| String::from_utf8(value.to_vec()).ok()).flatten();
+                Some((String::from_utf8(name.to_vec()).map_err(|_| Opaque)?, value))
             }
         };
+        let mut literal = !build.unknown && !build.glob;
+        let opens_array =
+            build.equals.is_some_and(|(length, _)| length == build.text.len()) && !build.any_quote;
         let digits =
-            !self.quoted && self.literal && self.text.iter().all(|byte| byte.is_ascii_digit());
-        let text = if self.literal {
-            String::from_utf8(self.text).map_err(|_| Opaque)?
-        } else {
-            raw.replace("\\\n", "")
+            !build.any_quote && literal && build.text.iter().all(|byte| byte.is_ascii_digit());
+        let text = match String::from_utf8(build.text) {
+            Ok(text) if literal => text,
+            Ok(_) => raw.clone(),
+            Err(_) => {
+                literal = false;
+                raw.clone()
+            }
         };
-        Ok(Word { text, literal: self.literal, assignment, digits, first, end })
+        Ok(Word {
+            text,
+            raw,
+            literal,
+            quoted: if braces { build.quotes } else { Vec::new() },
+            braces,
+            assignment,
+            opens_array,
+            digits,
+            first,
+            start,
+            end,
+            code: build.code,
+            assigns: build.assigns,
+        })
     }
 }

@@ -216,10 +216,17 @@ impl<'a> Draft<'a> {
                     return Ok(Some(record));
                 }
                 Supply::Nothing(id) if id == approval => return Ok(None),
-                Supply::Record(_) | Supply::Nothing(_) | Supply::Facts(_) => {}
+                Supply::Record(_) | Supply::Nothing(_) | Supply::Facts(_) | Supply::Rules(_) => {}
             }
         }
         Err(Stop::Needs(vec![Need::Closing(approval.to_owned())]))
+    }
+
+    /// The rules in force, or the need for them.
+    pub(crate) fn rules(&self) -> Result<std::rc::Rc<crate::rules::RuleSet>, Stop> {
+        let digest = &self.context.rules_digest;
+        crate::rulebook::find(digest, self.supplied)
+            .ok_or_else(|| Stop::Needs(vec![Need::Rules(digest.clone())]))
     }
 
     /// The facts of an action as they are now, or the need for them.

@@ -32,9 +32,17 @@ fn judge_again(draft: &mut Draft<'_>, item: &state::Item, by_mode: bool) -> Resu
     let state = draft.state()?.clone();
     let reading = subject::placed(&action, facts, state.workspace.as_deref());
     let verdict = if by_mode {
-        evaluate::evaluate(&state, draft.context, &action, &reading, facts, &mut *draft.ask)
+        evaluate::evaluate(
+            &state,
+            draft.context,
+            &*draft.rules()?,
+            &action,
+            &reading,
+            facts,
+            &mut *draft.ask,
+        )
     } else {
-        evaluate::without_mode(&state, draft.context, &action, &reading, facts)
+        evaluate::without_mode(&state, draft.context, &*draft.rules()?, &action, &reading, facts)
     };
     // Of the item, so that a recovery that is done again opens the same one.
     let approval = needs_approval(&verdict).then(|| ids::judged(&item.id));

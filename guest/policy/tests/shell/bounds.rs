@@ -41,9 +41,10 @@ fn every_bracket_at_every_depth() {
             for command in [nested, unclosed] {
                 let start = Instant::now();
                 let parsed = check_shape(&command);
-                // Braces without a comma are ordinary text to bash as well.
-                let text = open == "{" && depth <= SHELL_NESTING_MAX;
-                assert!(parsed.opaque || text, "{open} {depth}");
+                // Braces without a comma and brackets are ordinary text to bash as well,
+                // and many round ones are arithmetic.
+                let text = ["{", "[", "(", "((", "`", "\"`"].contains(&open);
+                assert!(parsed.opaque || text || depth <= SHELL_NESTING_MAX, "{open} {depth}");
                 let words = bare_words(&command);
                 assert!(words.contains("rm") || words.truncated, "{open} {depth}");
                 assert!(!words.truncated || depth == 100_000, "{open} {depth}");
@@ -74,9 +75,10 @@ fn limits_are_exact() {
     assert!(fits(&"a ".repeat(SHELL_WORDS_MAX)));
     assert!(!fits(&"a ".repeat(SHELL_WORDS_MAX + 1)));
     assert!(!fits(&">a ".repeat(SHELL_WORDS_MAX + 1)));
-    let braces = |n: usize| format!("echo {}{}", "{".repeat(n), "}".repeat(n));
-    assert!(fits(&braces(SHELL_NESTING_MAX)));
-    assert!(!fits(&braces(SHELL_NESTING_MAX + 1)));
+    // The command itself is a level.
+    let levels = |n: usize| format!("{}ls{}", "$(".repeat(n), ")".repeat(n));
+    assert!(fits(&levels(SHELL_NESTING_MAX - 1)));
+    assert!(!fits(&levels(SHELL_NESTING_MAX)));
 }
 
 /// The longest command that is still read, made of each unit, at most four
@@ -92,7 +94,7 @@ fn time_is_linear() {
         let rounds = (0..5).map(|_| {
             let start = Instant::now();
             for _ in 0..8 {
-                for stage in stages(&command).stages {
+                for stage in stages(&command, None).stages {
                     word_paths(&stage);
                 }
                 bare_words(&command);

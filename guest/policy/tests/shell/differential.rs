@@ -119,7 +119,7 @@ fn guard(script: &str) -> String {
 /// Understood, no quote or comment has swallowed a function, so that each runs,
 /// and no redirect will fail.
 fn only_functions(command: &str) -> bool {
-    let parsed = stages(command);
+    let parsed = stages(command, None);
     !parsed.opaque
         && parsed.stages.iter().enumerate().all(|(index, stage)| {
             let name = stage.argv.first().and_then(|name| name.strip_prefix(['y', 'n']));
@@ -135,7 +135,7 @@ fn every_stage_gets_the_words_that_we_read() {
     let (mut compared, mut complete) = (0, 0);
     for batch in understood.chunks(500) {
         for (command, ran) in batch.iter().zip(run_all(batch)) {
-            let parsed = stages(command).stages;
+            let parsed = stages(command, None).stages;
             assert_eq!(parsed.len(), ran.len(), "{command:?}: {parsed:?} but {ran:?}");
             for stage in parsed {
                 let argv = &ran[&stage.argv[0]];

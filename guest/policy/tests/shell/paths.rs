@@ -5,7 +5,7 @@ use placet_policy::shell::{Stage, stages, word_paths};
 
 #[track_caller]
 fn check(command: &str, expected: &[&str]) {
-    let parsed = stages(command);
+    let parsed = stages(command, None);
     let found = word_paths(&parsed.stages[0]);
     let texts = found
         .paths

@@ -13,6 +13,7 @@
 
 use super::PROFILE;
 use crate::engine::types::{Action, Waiter};
+use crate::exec::environment;
 use crate::limits;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -186,6 +187,7 @@ fn action(turn: &str, folder: &str, proposed: Proposed) -> Result<Action, String
         asked_for: request_approval,
         confined: None,
         working_folder: folder.to_owned(),
+        home: environment::home(),
         waiter: Waiter::Host,
     })
 }

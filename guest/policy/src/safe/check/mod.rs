@@ -1,0 +1,53 @@
+//! Code for what flags alone do not tell: programs in little languages, and
+//! values that decide. The data names the check. All of them read once from
+//! left to right and refuse what they do not understand.
+
+mod awk;
+mod scan;
+mod sed;
+mod sql;
+mod tools;
+
+use super::Table;
+use super::entry::Check;
+use super::read::{Reading, Stop};
+
+/// Judges a command whose flags all read.
+pub(super) fn check(reading: &Reading<'_>, table: &Table, outermost: bool) -> Result<(), Stop> {
+    let Some(check) = reading.entry.check else { return Ok(()) };
+    let verdict = match check {
+        Check::Awk => awk::check(reading),
+        Check::Dscl => tools::dscl(reading),
+        Check::Find => return runs(reading, table, outermost),
+        Check::Fzf => tools::fzf(reading),
+        Check::Gh => tools::gh(reading),
+        Check::GhApi => tools::gh_api(reading),
+        Check::GitConfig => tools::git_config(reading),
+        Check::Jq => tools::jq(reading),
+        Check::KubectlGet => tools::kubectl_get(reading),
+        Check::Ps => tools::ps(reading),
+        Check::Sed => sed::check(reading),
+        Check::Sql => sql::check(reading),
+        Check::SqlFile => sql::file(reading),
+        Check::Tar => tools::tar(reading),
+        Check::Test => tools::test(reading),
+    };
+    verdict.map_err(|why| Stop::Refused(format!("`{}` {why}", reading.command)))
+}
+
+/// Commands behind find's `-exec`: safe ones, and none that runs others in turn.
+/// The files that find puts in begin with a folder, so that none is a flag.
+fn runs(reading: &Reading<'_>, table: &Table, outermost: bool) -> Result<(), Stop> {
+    if reading.runs.is_empty() {
+        return Ok(());
+    }
+    if !outermost {
+        return Err(Stop::Unknown("find within find is not looked into".to_owned()));
+    }
+    for command in &reading.runs {
+        let words: Vec<String> = command.iter().map(|word| word.replace("{}", "./{}")).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        super::decide(&words, table, false)?;
+    }
+    Ok(())
+}

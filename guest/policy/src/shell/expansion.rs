@@ -1,0 +1,375 @@
+//! What is expanded inside a word: parameters, substitutions, arithmetic.
+//!
+//! No value is computed here but that of `$HOME` and of `$'..'`. What runs in an
+//! expansion becomes a stage; what may run without being seen is noted as code:
+//! arithmetic evaluates the *values* of its variables, subscripts and all.
+
+use super::list::{Parser, Place, part};
+use super::word::Build;
+use super::{Assignment, Opaque};
+
+impl Parser<'_, '_, '_> {
+    /// `$` and what it begins.
+    pub(super) fn dollar(&mut self, in_double: bool, build: &mut Build) -> Result<(), Opaque> {
+        self.cursor.bump();
+        match self.cursor.peek() {
+            Some(b'(') if self.cursor.peek_second() == Some(b'(') => {
+                self.cursor.bump();
+                self.cursor.bump();
+                build.hide();
+                self.sink.open()?;
+                build.code |= self.arithmetic(build)?;
+                self.sink.close();
+            }
+            Some(b'(') => {
+                self.cursor.bump();
+                self.substitution(build)?;
+            }
+            Some(b'{') => {
+                self.cursor.bump();
+                self.sink.open()?;
+                self.parameter(in_double, build)?;
+                self.sink.close();
+            }
+            Some(b'\'') if !in_double => self.ansi(build)?,
+            // Translated, perhaps: the text is read, its value is not known.
+            Some(b'"') if !in_double => build.hide(),
+            Some(b'[' | b'`') => return Err(Opaque),
+            Some(b'$') => {
+                self.cursor.bump();
+                build.hide();
+                // Rare, and not worth knowing what bash makes of it.
+                if matches!(self.cursor.peek(), Some(b'(' | b'[' | b'{' | b'`' | b'\'' | b'"')) {
+                    return Err(Opaque);
+                }
+            }
+            Some(b) if b.is_ascii_digit() || b"@*#?-!".contains(&b) => {
+                build.hide();
+                self.cursor.bump();
+            }
+            Some(b) if b.is_ascii_alphabetic() || b == b'_' => {
+                let name = self.name();
+                self.value(&name, build);
+            }
+            // A letter in some locale, so perhaps a name.
+            Some(b) if !b.is_ascii() => build.hide(),
+            _ => build.push(b'$', true),
+        }
+        Ok(())
+    }
+
+    fn name(&mut self) -> Vec<u8> {
+        let mut name = Vec::new();
+        while let Some(byte) = self.cursor.peek() {
+            if !byte.is_ascii_alphanumeric() && byte != b'_' {
+                break;
+            }
+            name.push(byte);
+            self.cursor.bump();
+        }
+        name
+    }
+
+    /// The value of a plain parameter, where it is known.
+    fn value(&mut self, name: &[u8], build: &mut Build) {
+        match self.sink.home {
+            Some(home) if name == b"HOME" => {
+                for byte in home.bytes() {
+                    build.push(byte, true);
+                }
+            }
+            _ => build.hide(),
+        }
+    }
+
+    /// `$(..)`, whose opener has been passed.
+    fn substitution(&mut self, build: &mut Build) -> Result<(), Opaque> {
+        // A body that is still awaited could start at a line inside.
+        if !self.awaited.is_empty() {
+            return Err(Opaque);
+        }
+        build.hide();
+        self.sink.open()?;
+        let folder = self.sink.folder.clone();
+        self.list()?;
+        if !self.cursor.eat(b')') || !self.awaited.is_empty() {
+            return Err(Opaque);
+        }
+        self.sink.folder = folder;
+        self.sink.close();
+        Ok(())
+    }
+
+    /// `<(..)` and `>(..)`.
+    pub(super) fn process(&mut self, build: &mut Build) -> Result<(), Opaque> {
+        self.cursor.peek();
+        self.cursor.bump();
+        self.cursor.peek();
+        self.cursor.bump();
+        self.substitution(build)
+    }
+
+    /// A substitution in backticks: read in place where nothing in it is escaped.
+    pub(super) fn backtick(&mut self, in_double: bool, build: &mut Build) -> Result<(), Opaque> {
+        if !self.awaited.is_empty() {
+            return Err(Opaque);
+        }
+        build.hide();
+        let open = self.cursor.at();
+        self.cursor.bump();
+        let begin = self.cursor.at();
+        let mut text = Vec::new();
+        let mut escapes = false;
+        let end = loop {
+            let at = self.cursor.at();
+            match self.cursor.next_raw().ok_or(Opaque)? {
+                b'`' => break at,
+                b'\\' => {
+                    escapes = true;
+                    match self.cursor.next_raw().ok_or(Opaque)? {
+                        byte @ (b'`' | b'\\' | b'$') => text.push(byte),
+                        b'"' if in_double => return Err(Opaque),
+                        byte => text.extend([b'\\', byte]),
+                    }
+                }
+                byte => text.push(byte),
+            }
+        };
+        let folder = self.sink.folder.clone();
+        if escapes {
+            let text = String::from_utf8(text).map_err(|_| Opaque)?;
+            let (start, stop) = self.span(open, self.cursor.at());
+            let place = Place::Within(start, stop);
+            part(super::cursor::Cursor::new(&text), place, self.sink)?;
+        } else {
+            part(self.cursor.part(begin, end), self.place, self.sink)?;
+        }
+        self.sink.folder = folder;
+        Ok(())
+    }
+
+    /// Arithmetic up to its `))`, which is passed; whether it may run code.
+    pub(super) fn arithmetic(&mut self, build: &mut Build) -> Result<bool, Opaque> {
+        let mut depth = 0_u32;
+        let mut code = false;
+        let mut previous = b' ';
+        loop {
+            let byte = self.cursor.peek().ok_or(Opaque)?;
+            match byte {
+                b')' if depth == 0 => {
+                    self.cursor.bump();
+                    // `$((..) ..)` was a substitution; that reading is not tried.
+                    return if self.cursor.eat(b')') { Ok(code) } else { Err(Opaque) };
+                }
+                b')' => depth = depth.saturating_sub(1),
+                b'(' => depth = depth.saturating_add(1),
+                _ => {
+                    if self.computed(byte, previous, build)? {
+                        code = true;
+                    }
+                    previous = byte;
+                    continue;
+                }
+            }
+            previous = byte;
+            self.cursor.bump();
+        }
+    }
+
+    /// One byte of an arithmetic text; whether it may run code.
+    fn computed(&mut self, byte: u8, previous: u8, build: &mut Build) -> Result<bool, Opaque> {
+        match byte {
+            b'$' => {
+                self.dollar(true, build)?;
+                return Ok(true);
+            }
+            b'`' => {
+                self.backtick(true, build)?;
+                return Ok(true);
+            }
+            b'\'' | b'"' | b'\\' | b'#' if byte != b'#' || !previous.is_ascii_digit() => {
+                return Err(Opaque);
+            }
+            _ => {}
+        }
+        self.cursor.bump();
+        let letter = byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii();
+        let inside = previous.is_ascii_alphanumeric() || matches!(previous, b'_' | b'#');
+        Ok(letter && !inside)
+    }
+
+    /// `${..}` behind its opener.
+    fn parameter(&mut self, in_double: bool, build: &mut Build) -> Result<(), Opaque> {
+        match self.cursor.peek().ok_or(Opaque)? {
+            b'#' if self.cursor.peek_second() != Some(b'}') => {
+                self.cursor.bump();
+                build.hide();
+            }
+            // Indirect: the value is a name, with a subscript perhaps.
+            b'!' if self.cursor.peek_second() != Some(b'}') => {
+                self.cursor.bump();
+                build.code = true;
+            }
+            // `${ cmd; }` of later versions.
+            b' ' | b'\t' | b'\n' | b'|' | b'(' => return Err(Opaque),
+            _ => {}
+        }
+        let mut name = self.name();
+        if name.is_empty() {
+            match self.cursor.peek() {
+                Some(byte) if b"@*#?-$!".contains(&byte) => {
+                    name.push(byte);
+                    self.cursor.bump();
+                }
+                _ => return Err(Opaque),
+            }
+        }
+        if self.cursor.eat(b'}') {
+            self.value(&name, build);
+            return Ok(());
+        }
+        build.hide();
+        if self.cursor.eat(b'[') {
+            self.computed_until(b']', build)?;
+        }
+        self.cursor.peek();
+        match self.cursor.next_raw().ok_or(Opaque)? {
+            b'}' => return Ok(()),
+            b':' => match self.cursor.peek() {
+                Some(b'=') => {
+                    self.cursor.bump();
+                    self.assigns(&name, build);
+                }
+                Some(b'-' | b'+' | b'?') => self.cursor.bump(),
+                _ => return self.computed_until(b'}', build),
+            },
+            b'=' => self.assigns(&name, build),
+            b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',' => {}
+            b'@' => build.code = true,
+            _ => return Err(Opaque),
+        }
+        self.operand(in_double, build)
+    }
+
+    fn assigns(&self, name: &[u8], build: &mut Build) {
+        let name = String::from_utf8_lossy(name).into_owned();
+        build.assigns.push(Assignment { name, value: None });
+    }
+
+    /// A subscript or an offset up to its closing byte, which is passed.
+    fn computed_until(&mut self, close: u8, build: &mut Build) -> Result<(), Opaque> {
+        let mut previous = b' ';
+        loop {
+            let byte = self.cursor.peek().ok_or(Opaque)?;
+            if byte == close {
+                self.cursor.bump();
+                return Ok(());
+            }
+            match byte {
+                b'@' | b'*' | b' ' | b':' | b'-' | b'+' | b'(' | b')' => self.cursor.bump(),
+                byte if byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'`' | b'_') => {
+                    build.code |= self.computed(byte, previous, build)?;
+                }
+                _ => return Err(Opaque),
+            }
+            previous = byte;
+        }
+    }
+
+    /// What follows an operator of `${..}`, up to its `}`.
+    fn operand(&mut self, in_double: bool, build: &mut Build) -> Result<(), Opaque> {
+        loop {
+            match self.cursor.peek().ok_or(Opaque)? {
+                b'}' => {
+                    self.cursor.bump();
+                    return Ok(());
+                }
+                b'\\' => {
+                    self.cursor.bump();
+                    self.cursor.next_raw().ok_or(Opaque)?;
+                }
+                // Whether it quotes here depends on the operator.
+                b'\'' if in_double => return Err(Opaque),
+                b'\'' => {
+                    self.cursor.bump();
+                    while self.cursor.next_raw().ok_or(Opaque)? != b'\'' {}
+                }
+                b'"' => self.double(build)?,
+                b'$' => self.dollar(in_double, build)?,
+                b'`' => self.backtick(in_double, build)?,
+                b'<' | b'>' if !in_double && self.cursor.peek_second() == Some(b'(') => {
+                    self.process(build)?;
+                }
+                _ => self.cursor.bump(),
+            }
+        }
+    }
+
+    /// `$'..'`; where an escape makes no character, the value is not known.
+    fn ansi(&mut self, build: &mut Build) -> Result<(), Opaque> {
+        self.cursor.bump();
+        loop {
+            match self.cursor.next_raw().ok_or(Opaque)? {
+                b'\'' => return Ok(()),
+                b'\\' => self.escape(build)?,
+                byte => build.push(byte, true),
+            }
+        }
+    }
+
+    fn escape(&mut self, build: &mut Build) -> Result<(), Opaque> {
+        let plain = match self.cursor.next_raw().ok_or(Opaque)? {
+            b'a' => 7,
+            b'b' => 8,
+            b'e' | b'E' => 27,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'v' => 11,
+            byte @ (b'\\' | b'\'' | b'"' | b'?') => byte,
+            b'x' => return self.numbered(0, 16, 2, build),
+            b'u' => return self.numbered(0, 16, 4, build),
+            b'U' => return self.numbered(0, 16, 8, build),
+            byte @ b'0'..=b'7' => {
+                return self.numbered(u32::from(byte.saturating_sub(b'0')), 8, 2, build);
+            }
+            b'c' => {
+                self.cursor.next_raw().ok_or(Opaque)?;
+                build.hide();
+                return Ok(());
+            }
+            byte => {
+                build.push(b'\\', true);
+                byte
+            }
+        };
+        build.push(plain, true);
+        Ok(())
+    }
+
+    /// A character given by up to so many digits.
+    fn numbered(
+        &mut self,
+        mut value: u32,
+        radix: u32,
+        digits: u32,
+        build: &mut Build,
+    ) -> Result<(), Opaque> {
+        for _ in 0..digits {
+            let Some(digit) =
+                self.cursor.peek_raw().and_then(|byte| char::from(byte).to_digit(radix))
+            else {
+                break;
+            };
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+            self.cursor.bump();
+        }
+        match u8::try_from(value) {
+            // NUL ends the word, and what is no ASCII may be part of a character.
+            Ok(byte @ 1..=127) => build.push(byte, true),
+            _ => build.hide(),
+        }
+        Ok(())
+    }
+}

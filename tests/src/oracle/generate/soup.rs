@@ -1,0 +1,118 @@
+//! Tokens in any order: most is no syntax, and what bash makes of the rest nobody
+//! would think of.
+
+use crate::random::Random;
+
+const TOKENS: [&str; 96] = [
+    ";",
+    ";",
+    "&&",
+    "||",
+    "|",
+    "|&",
+    "&",
+    "(",
+    ")",
+    "{",
+    "}",
+    "\n",
+    "\n",
+    "\n",
+    "if ",
+    "then ",
+    "elif ",
+    "else ",
+    "fi",
+    "fi;",
+    "case ",
+    "esac",
+    " in ",
+    "for ",
+    " do ",
+    "done",
+    "while ",
+    "until ",
+    "function ",
+    "time ",
+    "! ",
+    "[[ ",
+    " ]]",
+    "((",
+    "))",
+    "<<E ",
+    "<<'E' ",
+    "<<-E ",
+    "E\n",
+    "\nE\n",
+    "> o ",
+    "< a.txt ",
+    ">&",
+    "2>&1",
+    "<<<",
+    "<(",
+    ">(",
+    "$(",
+    "$((",
+    "`",
+    "\"",
+    "'",
+    "\\",
+    "\\\n",
+    "#",
+    " # ",
+    "=",
+    "A=b ",
+    "a=(",
+    "a[",
+    "]=",
+    "$x",
+    "${",
+    "${x:-",
+    "}",
+    "$'",
+    "$\"",
+    "ls",
+    "rm x",
+    "ls ",
+    "rm ",
+    "x",
+    "*",
+    "{a,b}",
+    " ",
+    " ",
+    " ",
+    "coproc ",
+    "select ",
+    "f() ",
+    "f ",
+    "a) ",
+    ";; ",
+    ";& ",
+    "eval ",
+    "exec ",
+    "command ",
+    "env ",
+    "set -- ",
+    "$@",
+    "~",
+    "[",
+    "]",
+    "-n ",
+    "\t",
+    "\r",
+];
+
+/// A few tokens, beginning with what could be a command more often than not.
+pub fn soup(random: &mut Random) -> String {
+    let mut text = String::new();
+    if random.once_in(2) {
+        text.push_str(random.word(&["ls ", "rm x", "ls;", "ls\n", "x=y ", "ls &&", "echo "]));
+    }
+    for _ in 0..2 + random.below(9) {
+        text.push_str(random.word(&TOKENS));
+        if random.once_in(3) {
+            text.push_str(random.word(&["ls", "rm x", " ls ", "date", ";rm y", "\nrm z\n"]));
+        }
+    }
+    text
+}
