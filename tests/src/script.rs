@@ -168,7 +168,7 @@ impl<E: Evaluator> Script<E> {
             }
             "revoke" => {
                 let approval = self.names.id(line.word(0)?);
-                self.session.context.grants.retain(|text| !text.contains(&approval));
+                self.session.grants.retain(|text| !text.contains(&approval));
             }
             "path" => {
                 let class = class(line.word(1)?)?;

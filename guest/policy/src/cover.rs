@@ -34,9 +34,12 @@ pub(crate) fn stage(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> 
         return said("nobody knows in which folder it would run");
     }
     let mut covered = words;
+    if stage.redirects.iter().any(|redirect| redirect.target.is_none()) {
+        return said("it opens a file that is not known before it runs");
+    }
     for redirect in stage.redirects.iter().filter(|redirect| redirect.write) {
         match &redirect.target {
-            Some(target) if SINKS.contains(&target.as_str()) => {}
+            Some(target) if keeps_nothing(target) => {}
             Some(target) => match writable(case, stage, target) {
                 Some(hit) => covered = by(hit),
                 None => return Err(format!("it writes to `{target}`")),
@@ -45,6 +48,11 @@ pub(crate) fn stage(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> 
         }
     }
     Ok(covered)
+}
+
+/// Whether nothing of what is written to a file can be read again.
+pub(crate) fn keeps_nothing(target: &str) -> bool {
+    SINKS.contains(&target)
 }
 
 /// What covers the words of a stage, its redirects apart.
@@ -113,7 +121,7 @@ fn whole_kind<'a>(case: &Case<'a>) -> Option<Hit<'a>> {
 /// The coverage that a rule gives: a saved grant is named by its approval.
 pub(crate) fn by(hit: Hit<'_>) -> Coverage {
     match hit.rule.origin() {
-        Origin::Grants => Coverage::Grant(hit.rule.id().to_owned()),
+        Origin::Grants => Coverage::Kept(hit.rule.id().to_owned()),
         _ => Coverage::Rule(hit.rule.id().to_owned()),
     }
 }

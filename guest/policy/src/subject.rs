@@ -114,6 +114,7 @@ fn shell_subject(command: &str, action: &Action) -> Reading {
             end: stage.end,
             resolution: Resolution::Unresolved,
             prefix: Vec::new(),
+            exact: false,
         })
         .collect();
     Reading {
@@ -173,7 +174,7 @@ pub(crate) fn paths(action: &Action, reading: &Reading) -> (Vec<PathQuery>, bool
             }
         }
     }
-    if reading.stages.iter().any(|stage| !stage.complete || stage.code) {
+    if reading.stages.iter().any(|stage| !stage.settled()) {
         paths.truncated |= reading.bare.truncated;
         for word in reading.bare.joined.iter().chain(&reading.bare.pieces) {
             if paths.truncated {

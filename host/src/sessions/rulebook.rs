@@ -138,7 +138,7 @@ fn layer(path: &Path, origin: RuleOrigin, text: &str) -> RuleLayer {
 }
 
 /// Of everything that the rules depend on; empty without layers.
-fn digest(layers: &[RuleLayer]) -> String {
+pub(super) fn digest(layers: &[RuleLayer]) -> String {
     if layers.is_empty() {
         return String::new();
     }

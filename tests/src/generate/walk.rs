@@ -171,7 +171,7 @@ impl<E: Evaluator> Walk<'_, E> {
             self.note(&reply)?;
         }
         if self.random.once_in(20) {
-            self.session.context.grants.pop();
+            self.session.grants.pop();
         }
         if self.random.once_in(40) {
             let roots = [None, Some("/work".to_owned()), Some("/other".to_owned())];

@@ -9,14 +9,14 @@ use super::decide::{Ending, close};
 use super::{Draft, Needs, Stop, action, misuse};
 use crate::codec::{self, Body, Request, Resolution, ResolvedBy};
 use crate::describe;
-use crate::evaluate::{self, facts_digest};
+use crate::evaluate::{self, facts_digest, kind};
 use crate::fold::first_unresolved;
 use crate::grants;
 use crate::limits;
 use crate::menu;
-use crate::saved::InForce;
+use crate::rules::Origin;
 use crate::state::Approval;
-use crate::subject::{self, Reading};
+use crate::subject;
 use crate::types::{Action, Coverage, Effect, Mark, TableRow};
 
 /// A pending request that a grant may cover.
@@ -49,11 +49,15 @@ fn gather(draft: &Draft<'_>) -> Result<Vec<Candidate>, Stop> {
         needs.of(draft.record(proposed(draft, open)?))?;
     }
     needs.ask()?;
+    let rules = draft.rules()?;
+    let kept = rules.rules().iter().filter(|rule| rule.origin() == Origin::Grants);
+    let kept: Vec<&str> = kept.map(|rule| rule.kind().word()).collect();
     let mut candidates = Vec::new();
     for open in pending() {
         let request = describe::opening(open, draft.record(open.sequence)?)?;
         let action = draft.action(proposed(draft, open)?)?;
-        if may_cover(draft, &request, &action)? {
+        let subject = &request.subject;
+        if kept.contains(&kind(subject)) || grants::held(state, subject, &action).is_some() {
             needs.of(draft.facts(&action))?;
             candidates.push(Candidate { open: open.clone(), request, action });
         }
@@ -100,18 +104,6 @@ pub(super) fn denied(draft: &mut Draft<'_>) -> Result<(), Stop> {
 fn proposed(draft: &Draft<'_>, open: &Approval) -> Result<u64, Stop> {
     let item = draft.state()?.item(&open.item);
     item.map(|item| item.sequence).ok_or_else(|| misuse("the item is gone"))
-}
-
-/// Whether a grant might cover something of a request, as it was shown.
-fn may_cover(draft: &Draft<'_>, request: &Request, action: &Action) -> Result<bool, Stop> {
-    let state = draft.state()?;
-    if grants::held(state, &request.subject, action).is_some() {
-        return Ok(true);
-    }
-    let kept = InForce::new(state, draft.context, action);
-    let Reading { stages, .. } = subject::subject(action);
-    let stage = (0..stages.len()).any(|index| kept.for_stage(&stages, index).is_some());
-    Ok(stage || kept.for_subject(&request.subject).is_some())
 }
 
 fn settle(draft: &mut Draft<'_>, candidate: &Candidate) -> Result<(), Stop> {

@@ -8,7 +8,7 @@ use super::{EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_USAGE, Failure, runti
 use crate::config::UserConfig;
 use crate::engine::types::{
     Caller, CommandId, Context, Explained, Explanation, Facts, Input, ModeDigest, Proposal, Reply,
-    RuleSet, SessionStart, Supply,
+    RuleLayer, RuleOrigin, RuleSet, SessionStart, Supply,
 };
 use crate::engine::{Engine, MODES, POLICY, components_folder};
 use crate::exec::environment;
@@ -125,9 +125,11 @@ impl Desk {
     }
 
     async fn explain(&self, asked: input::Asked) -> Result<Explanation, Failure> {
-        let rules = match &asked.rules {
-            Some(set) => set.clone(),
-            None => self.rulebook.at(asked.workspace.as_deref().map(Path::new)),
+        let workspace = asked.workspace.as_deref().map(Path::new);
+        let root = workspace.map(|root| grants_root(root).to_string_lossy().into_owned());
+        let rules = match (&asked.rules, &root) {
+            (Some(set), _) => set.clone(),
+            (None, root) => self.with_grants(self.rulebook.at(workspace), root.as_deref()).await?,
         };
         let state = self.session(&asked, &rules).await?;
         let queries = self.engine.survey(asked.action.clone()).await?;
@@ -143,8 +145,7 @@ impl Desk {
             facts: Facts { paths, environment: String::new() },
             last: true,
         };
-        let grants = self.grants(&asked.workspace).await?;
-        let context = self.context(&rules, grants);
+        let context = self.context(&rules, root);
         let supplied = vec![Supply::Rules(rules)];
         match self.engine.explain(state, context, proposal, supplied).await? {
             Ok(Explained::Done(explanation)) => Ok(explanation),
@@ -155,15 +156,17 @@ impl Desk {
         }
     }
 
-    /// Where saved grants count for a workspace, and those in force there.
-    async fn grants(
-        &self,
-        workspace: &Option<String>,
-    ) -> Result<Option<(String, Vec<String>)>, Failure> {
-        let (Some(log), Some(workspace)) = (&self.log, workspace) else { return Ok(None) };
-        let root = grants_root(Path::new(workspace)).to_string_lossy().into_owned();
-        let lines = log.in_force(&root).await?.texts;
-        Ok(Some((root, lines)))
+    /// Rules with the grants that were saved for a root.
+    async fn with_grants(&self, rules: RuleSet, root: Option<&str>) -> Result<RuleSet, Failure> {
+        let (Some(log), Some(root)) = (&self.log, root) else { return Ok(rules) };
+        let texts = log.in_force(root).await?.texts;
+        if texts.is_empty() {
+            return Ok(rules);
+        }
+        let mut layers = rules.layers;
+        let name = "saved grants".to_owned();
+        layers.push(RuleLayer { name, origin: RuleOrigin::Grants, text: texts.join("\n") });
+        Ok(Rulebook::set(layers))
     }
 
     /// The state of a session that has just begun.
@@ -192,7 +195,7 @@ impl Desk {
         }
     }
 
-    fn context(&self, rules: &RuleSet, grants: Option<(String, Vec<String>)>) -> Context {
+    fn context(&self, rules: &RuleSet, grants_root: Option<String>) -> Context {
         let catalog = self.engine.catalog();
         let mode = |name: &&str| ModeDigest {
             name: (*name).to_owned(),
@@ -206,8 +209,7 @@ impl Desk {
             rules_digest: rules.digest.clone(),
             modes: MODES.iter().map(mode).collect(),
             log_path: String::new(),
-            grants_root: grants.as_ref().map(|(root, _)| root.clone()),
-            grants: grants.map(|(_, lines)| lines).unwrap_or_default(),
+            grants_root,
         }
     }
 }
