@@ -92,7 +92,7 @@ fn redirects_name_files() {
     check("a >&$f", "[a] w:?");
     check("a <<< word", "[a]");
     check("a </dev/tcp/host/80", "[a] r:/dev/tcp/host/80 ? !");
-    check("a <&f", "[a] r:f ?");
+    check("a <&f", "[a] r:f");
 }
 
 #[test]
