@@ -85,6 +85,9 @@ pub const LOG_WAL_KEPT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Largest frame in either direction, in bytes.
 pub const FRAME_BYTES_MAX: usize = 10 * 1024 * 1024;
 
+/// Roots whose grants a host remembers; when there are more it reads them again.
+pub const GRANT_ROOTS_CACHED_MAX: usize = 256;
+
 /// How many times one step may ask for more before it is given up.
 pub const STEP_ROUNDS_MAX: usize = 16;
 
@@ -153,3 +156,6 @@ pub const SOCKET_DRAIN_MS_MAX: u64 = 1_000;
 
 /// How long our own commands wait for another host to answer on its socket.
 pub const SOCKET_ANSWER_MS_MAX: u64 = 10_000;
+
+/// How often rule files are looked at for what is pending, in milliseconds.
+pub const RULES_LOOK_MS: u64 = 500;

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A line of input is a verb, words (`flag` or `key=value`) and, behind ` : `, a
-//! text; a `subject=` is a declared subject as JSON without blanks. Its answer is one line, in the words of `transcript`. Lines that only
+//! text; `@ITEM` names the last approval of an item, a `subject=` is a declared subject as JSON without blanks. Its answer is one line, in the words of `transcript`. Lines that only
 //! arrange something (`rule`, `path`, `mode-answers`, ...) have no answer.
 
 use crate::evaluator::{Evaluator, Served};
@@ -124,6 +124,11 @@ impl<E: Evaluator> Script<E> {
                 ensure!(self.session.asked()?.is_empty(), "recovery asked a mode");
                 reply
             }
+            "kept" => {
+                let approval = self.approval(line.word(0)?)?;
+                let failure = (!line.text.is_empty()).then(|| line.text.to_owned());
+                self.session.keep(&approval, failure)?
+            }
             "propose" => {
                 let action = self.action(&line)?;
                 self.session.propose(&action, line.flag("last"))?
@@ -157,6 +162,14 @@ impl<E: Evaluator> Script<E> {
         match line.verb {
             "rule" => self.session.rules.push(line.rule()?),
             "no-rules" => self.session.rules.clear(),
+            "grants-root" => {
+                let root = line.word(0)?;
+                self.session.context.grants_root = (root != "none").then(|| root.to_owned());
+            }
+            "revoke" => {
+                let approval = self.names.id(line.word(0)?);
+                self.session.context.grants.retain(|text| !text.contains(&approval));
+            }
             "path" => {
                 let class = class(line.word(1)?)?;
                 self.session.world.paths.insert(line.word(0)?.to_owned(), class);
@@ -211,7 +224,7 @@ impl<E: Evaluator> Script<E> {
             }),
             "decide" => {
                 let (name, stage) = line.word(0)?.split_once('.').unwrap_or((line.word(0)?, "0"));
-                let approval_id = self.names.id(name);
+                let approval_id = self.approval(name)?;
                 let requirement = Requirement {
                     approval_id: line
                         .value("requirement")
@@ -253,6 +266,8 @@ impl<E: Evaluator> Script<E> {
             "shutdown" => Input::Shutdown,
             "leave" => Input::Leave(SessionLeave { command, caller, stop: line.flag("stop") }),
             "unload" => Input::Unload,
+            "granted" => Input::Granted,
+            "ruled" => Input::Ruled,
             other => bail!("{other} is no verb"),
         })
     }
@@ -280,6 +295,19 @@ impl<E: Evaluator> Script<E> {
             action.waiter = Waiter::Agent;
         }
         Ok(action)
+    }
+
+    /// The approval of a short name, or the last one of an item as `@ITEM`.
+    fn approval(&self, name: &str) -> Result<String> {
+        let Some(item) = name.strip_prefix('@') else { return Ok(self.names.id(name)) };
+        for record in self.session.log.iter().rev() {
+            let body: serde_json::Value =
+                serde_json::from_slice(record.body.as_deref().unwrap_or_default())?;
+            if body["record"] == "approvalOpened" && body["request"]["item"] == item {
+                return Ok(body["approval"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+        bail!("nothing was asked about {item}")
     }
 
     /// The action that an item's record holds, as far as the survey needs it.
@@ -337,6 +365,7 @@ pub fn class(word: &str) -> Result<Option<PathClass>> {
         "ordinary" => Some(PathClass::Ordinary),
         "protected" => Some(PathClass::Protected),
         "credential" => Some(PathClass::Credential),
+        "runsPrograms" => Some(PathClass::RunsPrograms),
         "placetOwn" => Some(PathClass::PlacetOwn),
         "unknown" => None,
         other => bail!("{other} is no path class"),

@@ -5,9 +5,9 @@ use crate::evaluator::Evaluator;
 use crate::invariants::{self, Ledger};
 use anyhow::{Result, bail, ensure};
 use placet_policy::types::{
-    Action, Caller, CommandId, Context, Effect, Explained, Explanation, Facts, Input, Logged, Mark,
-    ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery, Refusal, Reply, Summary,
-    SuppliedFacts, Supply,
+    Action, Caller, CommandId, Context, Effect, Explained, Explanation, Facts, GrantKept, Input,
+    LastingGrant, Logged, Mark, ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery,
+    Refusal, Reply, Summary, SuppliedFacts, Supply,
 };
 use std::collections::BTreeMap;
 
@@ -61,6 +61,8 @@ pub struct Session<E> {
     pub rules: Vec<String>,
     /// What the host finds.
     pub world: World,
+    /// The lasting grants that the host is to keep.
+    pub keeping: Vec<LastingGrant>,
     /// The needs that were answered, by name.
     pub needs: BTreeMap<&'static str, u64>,
     /// How often the whole log is folded again: at every so manieth record.
@@ -81,6 +83,7 @@ impl<E: Evaluator> Session<E> {
             context: context(),
             rules: Vec::new(),
             world: World::default(),
+            keeping: Vec::new(),
             needs: BTreeMap::new(),
             whole_fold_every: 1,
             rounds_max: 0,
@@ -210,7 +213,26 @@ impl<E: Evaluator> Session<E> {
         self.ledger.show(&outcome.events)?;
         invariants::check(self, outcome)?;
         self.state = Some(outcome.state.clone());
+        for effect in &outcome.effects {
+            if let Effect::Keep(grant) = effect {
+                self.keeping.retain(|known| known.approval_id != grant.approval_id);
+                self.keeping.push(grant.clone());
+            }
+        }
         Ok(())
+    }
+
+    /// The host keeps a lasting grant, or cannot, and says so.
+    pub fn keep(&mut self, approval: &str, failure: Option<String>) -> Result<Reply> {
+        let grant = self.keeping.iter().find(|grant| grant.approval_id == approval).cloned();
+        if let (Some(grant), None) = (grant, &failure)
+            && Some(&grant.root) == self.context.grants_root.as_ref()
+            && !self.context.grants.contains(&grant.text)
+        {
+            self.context.grants.push(grant.text);
+        }
+        self.keeping.retain(|grant| grant.approval_id != approval);
+        self.step(&Input::Kept(GrantKept { approval_id: approval.to_owned(), failure }))
     }
 
     /// The opens, closes, starts and ends of the log so far.
@@ -219,7 +241,7 @@ impl<E: Evaluator> Session<E> {
     }
 }
 
-/// The context of every test: four modes, no rules.
+/// The context of every test: four modes, no rules, grants that outlive a session in `/work`.
 pub fn context() -> Context {
     let digest =
         |name: &str| ModeDigest { name: name.to_owned(), digest: format!("sha256:{name}") };
@@ -231,6 +253,8 @@ pub fn context() -> Context {
         rules_digest: "sha256:rules".to_owned(),
         modes: ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"].map(digest).to_vec(),
         log_path: "/home/ada/.local/share/placet/log.db#0198f2a4".to_owned(),
+        grants_root: Some("/work".to_owned()),
+        grants: Vec::new(),
     }
 }
 

@@ -91,7 +91,8 @@ impl Names {
                     }
                 }
             }
-            "stageDecided" => format!(
+            "grantSaved" | "grantFailed" => self.short(&text("/approval")),
+            "stageDecided" | "stagesCovered" => format!(
                 "{} {} then {}",
                 self.short(&text("/approval")),
                 text("/sourceIndex"),
@@ -122,6 +123,7 @@ impl Names {
             Effect::Run(run) => format!("run({})", run.item_id),
             Effect::Halt(item) => format!("halt({item})"),
             Effect::Settled(item) => format!("settled({item})"),
+            Effect::Keep(grant) => format!("keep({})", self.short(&grant.approval_id)),
         }
     }
 
@@ -175,6 +177,7 @@ pub fn effect_word(effect: &Effect) -> &'static str {
         Effect::Run(_) => "run",
         Effect::Halt(_) => "halt",
         Effect::Settled(_) => "settled",
+        Effect::Keep(_) => "keep",
     }
 }
 

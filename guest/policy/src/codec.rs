@@ -5,15 +5,22 @@
 //! written. These types are apart from those of `wit/` on purpose: the contract
 //! may change its names, the log may not.
 
+mod action;
+mod subject;
+
+pub(crate) use action::{Action, Facts, PathFact};
+pub(crate) use subject::{Origin, Resolution, Stage, Subject};
+
 use crate::menu::Choice;
 use crate::modes::Mode;
-use crate::types::{self, Header, Logged, PathClass, Refusal, TableRow, Waiter};
+use crate::types::{Header, Logged, Refusal, TableRow};
 use serde::{Deserialize, Serialize};
 
 /// The format number that this version writes. Format 2 added subjects (files,
 /// networks, sockets, processes, declared ones), `actionJudged`, `agentMessage` and `redacted`;
-/// what format 1 holds is read as it is.
-pub(crate) const FORMAT: u32 = 2;
+/// format 3 grants that outlive their session, `stagesCovered`, `grantSaved` and `grantFailed`.
+/// What the older ones hold is read as it is.
+pub(crate) const FORMAT: u32 = 3;
 
 /// A record's body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +127,9 @@ pub(crate) enum Body {
         approval: String,
         item: String,
         source_index: u32,
+        /// Other stages that the same words cover.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        also: Vec<u32>,
         choice: String,
         decision: String,
         resolution: Resolution,
@@ -139,10 +149,42 @@ pub(crate) enum Body {
         why: String,
         amendment: Option<Amendment>,
         grant: Option<Grant>,
+        /// The grant that is to outlive the session: to be kept once this record is durable.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lasting: Option<Lasting>,
         command: Option<String>,
         client: Option<String>,
         connection: Option<String>,
         evidence: Vec<Stage>,
+    },
+    /// Stages of a request that is open still, covered by a grant that was given elsewhere.
+    StagesCovered {
+        approval: String,
+        item: String,
+        /// What has become of every stage.
+        stages: Vec<Resolution>,
+        /// The first stage that this covers.
+        source_index: u32,
+        current: u32,
+        subject: Subject,
+        menu: Vec<Choice>,
+        /// The grant, as terminal records name it.
+        why: String,
+    },
+    /// The host keeps a lasting grant.
+    GrantSaved {
+        approval: String,
+        item: String,
+        subject: Subject,
+        current: u32,
+    },
+    /// The host could not keep it: the decision stands, and nothing else is covered.
+    GrantFailed {
+        approval: String,
+        item: String,
+        subject: Subject,
+        current: u32,
+        reason: String,
     },
     ExecutionStarted {
         item: String,
@@ -201,53 +243,6 @@ pub(crate) enum ResolvedBy {
     Policy,
 }
 
-/// An action as it was proposed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Action {
-    pub(crate) profile: String,
-    pub(crate) turn: String,
-    pub(crate) item: String,
-    pub(crate) task: String,
-    pub(crate) call: String,
-    pub(crate) tool: String,
-    pub(crate) args: String,
-    /// Format 1 knew the declared kind only.
-    #[serde(default, skip_serializing)]
-    pub(crate) declared_kind: Option<String>,
-    /// The declared subject, JSON as it came.
-    #[serde(default)]
-    pub(crate) declared: Option<String>,
-    pub(crate) asked_for: bool,
-    pub(crate) confined: Option<String>,
-    pub(crate) folder: String,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) home: Option<String>,
-    /// Whether only the agent's process can still do the work.
-    pub(crate) agent_waits: bool,
-}
-
-/// What the host found for an action.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Facts {
-    pub(crate) paths: Vec<PathFact>,
-    pub(crate) environment: String,
-}
-
-/// What the host found at a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PathFact {
-    pub(crate) text: String,
-    pub(crate) base: String,
-    pub(crate) write: bool,
-    pub(crate) canonical: String,
-    pub(crate) exists: bool,
-    pub(crate) linked: bool,
-    pub(crate) class: String,
-}
-
 /// A verdict with what it was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -292,89 +287,12 @@ pub(crate) struct Request {
     pub(crate) menu: Vec<Choice>,
     pub(crate) protected: bool,
     pub(crate) agent_waits: bool,
-}
-
-/// What is being approved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub(crate) enum Subject {
-    Shell {
-        command: String,
-        workspace: Option<String>,
-        stages: Vec<Stage>,
-    },
-    FileAccess {
-        tool: String,
-        /// As clients are shown it: relative inside the workspace, else absolute.
-        path: String,
-        /// The canonical path; empty where the host could not tell.
-        canonical: String,
-        /// `read` or `write`.
-        access: String,
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        origin: Option<Origin>,
-    },
-    Network {
-        tool: String,
-        host: String,
-        /// None: every port.
-        port: Option<u16>,
-        protocol: Option<String>,
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        origin: Option<Origin>,
-    },
-    UnixSocket {
-        tool: String,
-        /// The canonical path; as it was named where the host could not tell.
-        path: String,
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        origin: Option<Origin>,
-    },
-    Process {
-        tool: String,
-        target: String,
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        origin: Option<Origin>,
-    },
-    Tool {
-        tool: String,
-        #[serde(skip_serializing_if = "Option::is_none", default)]
-        origin: Option<Origin>,
-    },
-    /// A kind that this evaluator does not know, by the word that the agent used.
-    Unknown {
-        word: String,
-        tool: String,
-    },
-}
-
-/// What triggered an action, as the agent says: shown, and never matched on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) enum Origin {
-    ShellCommand { command: String },
-    Url { url: String },
-}
-
-/// One stage of a shell subject.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Stage {
-    pub(crate) argv: Vec<String>,
-    pub(crate) complete: bool,
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-    pub(crate) resolution: Resolution,
-}
-
-/// What has become of a stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase")]
-pub(crate) enum Resolution {
-    Unresolved,
-    KnownSafe,
-    PolicyAllow { diagnostic: String },
-    AllowOnce,
+    /// The working folder, where a lasting grant may depend on it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) folder: String,
+    /// Where a lasting grant of this request would count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) root: Option<String>,
 }
 
 /// The rule that a decision made, as clients are told it.
@@ -391,6 +309,19 @@ pub(crate) struct Amendment {
 pub(crate) struct Grant {
     pub(crate) kind: String,
     pub(crate) key: String,
+}
+
+/// A grant that outlives its session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Lasting {
+    /// Where it counts.
+    pub(crate) root: String,
+    /// What the host keeps and brings back: see `saved`.
+    pub(crate) text: String,
+    pub(crate) preview: String,
+    /// The mode in force when it was given.
+    pub(crate) mode: Option<Mode>,
 }
 
 /// A tool call as the view shows it.
@@ -431,6 +362,9 @@ impl Body {
             Body::ApprovalOpened { .. } => "approvalOpened",
             Body::StageDecided { .. } => "stageDecided",
             Body::ApprovalResolved { .. } => "approvalResolved",
+            Body::StagesCovered { .. } => "stagesCovered",
+            Body::GrantSaved { .. } => "grantSaved",
+            Body::GrantFailed { .. } => "grantFailed",
             Body::ExecutionStarted { .. } => "executionStarted",
             Body::ItemEnded { .. } => "itemEnded",
             Body::Redacted { .. } => "redacted",
@@ -469,16 +403,6 @@ pub(crate) fn decode(record: &Logged) -> Result<Body, Refusal> {
     Ok(body)
 }
 
-/// A path class's word.
-pub(crate) fn class_word(class: PathClass) -> &'static str {
-    match class {
-        PathClass::Ordinary => "ordinary",
-        PathClass::Protected => "protected",
-        PathClass::Credential => "credential",
-        PathClass::PlacetOwn => "placetOwn",
-    }
-}
-
 /// A table row's word.
 pub(crate) fn row_word(row: TableRow) -> &'static str {
     match row {
@@ -491,67 +415,5 @@ pub(crate) fn row_word(row: TableRow) -> &'static str {
         TableRow::AskedFor => "askedFor",
         TableRow::Confined => "confined",
         TableRow::Unconfined => "unconfined",
-    }
-}
-
-impl From<&types::Action> for Action {
-    fn from(action: &types::Action) -> Action {
-        Action {
-            profile: action.profile.clone(),
-            turn: action.turn_id.clone(),
-            item: action.item_id.clone(),
-            task: action.task_id.clone(),
-            call: action.call_id.clone(),
-            tool: action.tool_name.clone(),
-            args: action.raw_args.clone(),
-            declared_kind: None,
-            declared: action.declared.clone(),
-            asked_for: action.asked_for,
-            confined: action.confined.clone(),
-            folder: action.working_folder.clone(),
-            home: action.home.clone(),
-            agent_waits: action.waiter == Waiter::Agent,
-        }
-    }
-}
-
-impl From<&Action> for types::Action {
-    fn from(action: &Action) -> types::Action {
-        types::Action {
-            profile: action.profile.clone(),
-            turn_id: action.turn.clone(),
-            item_id: action.item.clone(),
-            task_id: action.task.clone(),
-            call_id: action.call.clone(),
-            tool_name: action.tool.clone(),
-            raw_args: action.args.clone(),
-            declared: action.declared.clone().or_else(|| {
-                let kind = action.declared_kind.as_ref()?;
-                Some(serde_json::json!({ "kind": kind }).to_string())
-            }),
-            asked_for: action.asked_for,
-            confined: action.confined.clone(),
-            working_folder: action.folder.clone(),
-            home: action.home.clone(),
-            waiter: if action.agent_waits { Waiter::Agent } else { Waiter::Host },
-        }
-    }
-}
-
-impl From<&types::Facts> for Facts {
-    fn from(facts: &types::Facts) -> Facts {
-        let path = |fact: &types::PathFact| PathFact {
-            text: fact.query.text.clone(),
-            base: fact.query.base.clone(),
-            write: fact.query.write,
-            canonical: fact.canonical.clone(),
-            exists: fact.exists,
-            linked: fact.linked,
-            class: class_word(fact.class).to_owned(),
-        };
-        Facts {
-            paths: facts.paths.iter().map(path).collect(),
-            environment: facts.environment.clone(),
-        }
     }
 }

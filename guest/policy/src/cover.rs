@@ -6,7 +6,7 @@ use crate::rules::{Effect, Hit, Origin};
 use crate::safe;
 use crate::shell::{self, Stage, Through, What};
 use crate::subject;
-use crate::types::{Coverage, PathQuery};
+use crate::types::{Coverage, PathClass, PathQuery};
 
 /// Files that take everything and keep nothing.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/stderr", "/dev/stdout"];
@@ -56,7 +56,10 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
     let mut why = None;
     if settled && unharmful.is_none() {
         if reads_only(stage) {
-            return Ok(Coverage::KnownSafe);
+            match configured(case, stage) {
+                false => return Ok(Coverage::KnownSafe),
+                true => why = Some(CONFIGURED.to_owned()),
+            }
         }
         if stage.through == Through::Alone && !stage.inner.is_empty() {
             match inner(case, stage) {
@@ -65,7 +68,8 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
             }
         }
     }
-    if stage.what == What::Command && !stage.code {
+    // A rule that looks at words needs all of them; one for the whole kind needs none.
+    if stage.what == What::Command && stage.complete && !stage.code {
         if let Some(hit) = shell_rule(case, Effect::Allow, stage) {
             return Ok(by(hit));
         }
@@ -81,6 +85,23 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
         _ if stage.through == Through::Besides => "no rule covers it".to_owned(),
         _ => safe::why_not(stage),
     })
+}
+
+const CONFIGURED: &str = "the configuration of its repository makes git run programs";
+
+/// Whether a repository's configuration runs programs while git only reads, or nobody
+/// knows which repository it is.
+fn configured(case: &Case<'_>, stage: &Stage) -> bool {
+    if !subject::reads_repository(stage) {
+        return false;
+    }
+    let bases = subject::bases(&case.action.working_folder, &stage.folder, subject::REPOSITORY);
+    bases.is_empty()
+        || bases.into_iter().any(|base| {
+            let text = subject::REPOSITORY.to_owned();
+            let fact = case.fact(&PathQuery { text, base, write: false });
+            fact.is_none_or(|fact| fact.class == PathClass::RunsPrograms)
+        })
 }
 
 /// A rule for everything of the kind needs no words.

@@ -1,6 +1,7 @@
 //! What the host and the clients may know about a state.
 
 use crate::codec::{self, Body, Request, Resolution, Stage, Subject};
+use crate::menu;
 use crate::render::{pending, terminal_word};
 use crate::state::{Approval, Phase, State};
 use crate::time::rfc3339;
@@ -112,7 +113,8 @@ pub(crate) fn presented(
     open: &Approval,
     record: &Logged,
 ) -> Result<Presented, Refusal> {
-    let request = opening(open, record)?;
+    let mut request = opening(open, record)?;
+    request.menu = menu::at(&request, open.current);
     let subject = subject_now(&request.subject, &open.stages);
     Ok(Presented {
         approval_id: open.id.clone(),

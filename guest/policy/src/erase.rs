@@ -30,8 +30,10 @@ fn rule(kind: &str) -> Rule {
     match kind {
         "userMessage" | "agentMessage" => Rule::Alone,
         "turnQueued" => Rule::WithTurn,
-        "actionProposed" | "actionJudged" | "approvalOpened" | "stageDecided"
-        | "approvalResolved" | "executionStarted" | "itemEnded" => Rule::WithItem,
+        "actionProposed" | "actionJudged" | "approvalOpened" | "stageDecided" | "stagesCovered"
+        | "approvalResolved" | "grantSaved" | "grantFailed" | "executionStarted" | "itemEnded" => {
+            Rule::WithItem
+        }
         _ => Rule::Stays,
     }
 }
@@ -43,7 +45,10 @@ fn item(body: &Body) -> Option<&str> {
         Body::ActionJudged { shown, .. } => Some(&shown.item),
         Body::ApprovalOpened { request, .. } => Some(&request.item),
         Body::StageDecided { item, .. }
+        | Body::StagesCovered { item, .. }
         | Body::ApprovalResolved { item, .. }
+        | Body::GrantSaved { item, .. }
+        | Body::GrantFailed { item, .. }
         | Body::ExecutionStarted { item, .. } => Some(item),
         Body::ItemEnded { item, .. } => Some(&item.item),
         _ => None,
@@ -117,6 +122,8 @@ struct Item {
     turn: Option<String>,
     ended: bool,
     granted: bool,
+    /// It gave a lasting grant, and nothing says yet that the host keeps it.
+    unsaved: bool,
 }
 
 /// What the log says about ends.
@@ -137,7 +144,11 @@ impl Ends {
                 item.sequences.push(record.header.sequence);
                 match &body {
                     Body::ActionProposed { action, .. } => item.turn = Some(action.turn.clone()),
-                    Body::ApprovalResolved { grant, .. } => item.granted |= grant.is_some(),
+                    Body::ApprovalResolved { grant, lasting, .. } => {
+                        item.granted |= grant.is_some();
+                        item.unsaved |= lasting.is_some();
+                    }
+                    Body::GrantSaved { .. } | Body::GrantFailed { .. } => item.unsaved = false,
                     Body::ItemEnded { .. } => item.ended = true,
                     _ => {}
                 }
@@ -180,6 +191,9 @@ impl Ends {
                 };
                 if item.granted {
                     return stays("its approval gave a grant for the session, which is in force");
+                }
+                if item.unsaved {
+                    return stays("its approval gave a grant that is yet to be kept");
                 }
                 if !item.ended {
                     return stays("its tool call has not ended");

@@ -45,7 +45,7 @@ pub(crate) fn evaluate(
     ask: Ask<'_, '_>,
 ) -> Verdict {
     let mode = state.mode_in_force();
-    match by_policy(&Case { state, rules, action, reading, facts }) {
+    match by_policy(&Case { state, context, rules, action, reading, facts }) {
         Ok(verdict) => settle(verdict, mode),
         Err(coverage) => by_mode(mode, context, action, reading, coverage, ask),
     }
@@ -55,18 +55,21 @@ pub(crate) fn evaluate(
 /// does; what they leave open is asked about.
 pub(crate) fn without_mode(
     state: &State,
+    context: &Context,
     rules: &RuleSet,
     action: &Action,
     reading: &Reading,
     facts: &Facts,
 ) -> Verdict {
-    by_policy(&Case { state, rules, action, reading, facts }).unwrap_or_else(|coverage| Verdict {
-        coverage,
-        ..row(
-            Decision::Ask,
-            unmatched_row(action),
-            "it was pending when its host stopped, so a person is asked again".to_owned(),
-        )
+    by_policy(&Case { state, context, rules, action, reading, facts }).unwrap_or_else(|coverage| {
+        Verdict {
+            coverage,
+            ..row(
+                Decision::Ask,
+                unmatched_row(action),
+                "it was pending when its host stopped, so a person is asked again".to_owned(),
+            )
+        }
     })
 }
 
@@ -205,7 +208,10 @@ fn protected(case: &Case<'_>) -> Option<String> {
             PathClass::Protected if query.write => {
                 return Some(format!("`{}` is a protected file", query.text));
             }
-            PathClass::Protected | PathClass::Ordinary | PathClass::PlacetOwn => {}
+            PathClass::Protected
+            | PathClass::Ordinary
+            | PathClass::RunsPrograms
+            | PathClass::PlacetOwn => {}
         }
     }
     None
@@ -219,6 +225,7 @@ fn listed(coverage: &[Coverage]) -> String {
             Coverage::KnownSafe => "known to be safe".to_owned(),
             Coverage::Rule(id) => format!("rule {id}"),
             Coverage::Grant(approval) => format!("session grant of {approval}"),
+            Coverage::Kept(approval) => format!("saved grant of {approval}"),
         };
         if !words.contains(&word) {
             words.push(word);
@@ -361,7 +368,9 @@ impl Verdict {
         }
         self.coverage.iter().find_map(|covered| match covered {
             Coverage::Grant(approval) => Some(approval.as_str()),
-            Coverage::Unmatched | Coverage::KnownSafe | Coverage::Rule(_) => None,
+            Coverage::Unmatched | Coverage::KnownSafe | Coverage::Rule(_) | Coverage::Kept(_) => {
+                None
+            }
         })
     }
 
@@ -375,6 +384,9 @@ impl Verdict {
                 Coverage::Rule(id) => Resolution::PolicyAllow { diagnostic: format!("rule {id}") },
                 Coverage::Grant(id) => {
                     Resolution::PolicyAllow { diagnostic: format!("session grant of {id}") }
+                }
+                Coverage::Kept(id) => {
+                    Resolution::PolicyAllow { diagnostic: format!("saved grant of {id}") }
                 }
             })
             .collect()

@@ -8,7 +8,9 @@ use crate::codec::{self, Body, Request, Resolution, StopBy, Subject, Terminal};
 use crate::erase;
 use crate::evaluate::facts_digest;
 use crate::modes::Mode;
-use crate::state::{Approval, FORMAT, Grant, Item, LastTurn, Phase, Queued, Source, State, Turn};
+use crate::state::{
+    Approval, FORMAT, Grant, Item, LastTurn, Phase, Queued, Source, State, Turn, Unsaved,
+};
 use crate::types::{Logged, Refusal};
 
 /// The state after one more record.
@@ -59,6 +61,7 @@ fn start(sequence: u64, time: u64, body: Body) -> Result<State, Refusal> {
                 items: Vec::new(),
                 approvals: Vec::new(),
                 grants: Vec::new(),
+                unsaved: Vec::new(),
                 last_turn: None,
             })
         }
@@ -129,15 +132,37 @@ fn change(state: &mut State, place: Place, body: Body) -> Result<(), String> {
         Body::ApprovalOpened { approval, request, renewed, .. } => {
             opened(state, place, approval, request, renewed.map(|renewed| renewed.facts))?;
         }
-        Body::StageDecided { approval, source_index, resolution, current, .. } => {
+        Body::StageDecided { approval, source_index, also, resolution, current, .. } => {
             let open = find_approval(state, &approval)?;
-            let stage = usize::try_from(source_index).ok().and_then(|i| open.stages.get_mut(i));
-            *stage.ok_or_else(|| format!("the approval {approval} has no such stage"))? =
-                resolution;
+            for index in std::iter::once(source_index).chain(also) {
+                let stage = usize::try_from(index).ok().and_then(|i| open.stages.get_mut(i));
+                *stage.ok_or_else(|| format!("the approval {approval} has no such stage"))? =
+                    resolution.clone();
+            }
             open.current = current;
         }
-        Body::ApprovalResolved { approval, item, decision, grant, .. } => {
+        Body::StagesCovered { approval, stages, current, .. } => {
+            let open = find_approval(state, &approval)?;
+            if stages.len() != open.stages.len() {
+                return Err(format!("the approval {approval} has other stages"));
+            }
+            open.stages = stages;
+            open.current = current;
+        }
+        Body::ApprovalResolved { approval, item, decision, grant, lasting, .. } => {
+            let opened = state.approval(&approval).map(|open| open.sequence);
+            if lasting.is_some() {
+                let opened = opened.ok_or_else(|| format!("{approval} was never asked about"))?;
+                let approval = approval.clone();
+                state.unsaved.push(Unsaved { approval, opened, sequence });
+            }
             resolved(state, approval, &item, &decision, grant)?;
+        }
+        Body::GrantSaved { approval, .. } | Body::GrantFailed { approval, .. } => {
+            if !state.unsaved.iter().any(|unsaved| unsaved.approval == approval) {
+                return Err(format!("no grant of {approval} waits to be kept"));
+            }
+            state.unsaved.retain(|unsaved| unsaved.approval != approval);
         }
         Body::ExecutionStarted { item, shown, .. } => {
             let item = find_item(state, &item)?;
@@ -295,7 +320,9 @@ fn resolved(
     state.approvals.retain(|open| open.id != id);
     let item = find_item(state, item)?;
     match decision {
-        "approved" | "approvedForSession" if was_open && item.phase == Phase::Waiting => {
+        "approved" | "approvedForSession" | "approvedPolicyAmendment"
+            if was_open && item.phase == Phase::Waiting =>
+        {
             item.phase = Phase::Decided;
         }
         // Settled at once by a grant: nothing was opened, the proposal itself decided it.

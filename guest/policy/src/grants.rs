@@ -5,7 +5,8 @@
 use crate::canonical;
 use crate::codec::{Grant, Subject};
 use crate::ids;
-use crate::types::Action;
+use crate::state::{self, State};
+use crate::types::{Action, Coverage};
 
 /// The grant that a session choice on this subject would give, if its kind has one.
 ///
@@ -43,13 +44,35 @@ pub(crate) fn grant(subject: &Subject, action: &Action) -> Option<Grant> {
 
 /// Every grant that would cover an action: the one that it would give itself, and
 /// for a port also the one that names no port, which covers all of them.
-pub(crate) fn covering(subject: &Subject, action: &Action) -> Vec<Grant> {
+fn covering(subject: &Subject, action: &Action) -> Vec<Grant> {
     let mut grants: Vec<Grant> = grant(subject, action).into_iter().collect();
     if let Subject::Network { host, port: Some(_), protocol, .. } = subject {
         let key = network(host, None, protocol.as_deref());
         grants.push(Grant { kind: "network".to_owned(), key });
     }
     grants
+}
+
+/// Whether a grant of this session covers an action, and which.
+pub(crate) fn held<'a>(
+    state: &'a State,
+    subject: &Subject,
+    action: &Action,
+) -> Option<&'a state::Grant> {
+    let wanted = covering(subject, action);
+    let covers = |held: &&state::Grant| {
+        wanted.iter().any(|wanted| held.kind == wanted.kind && held.key == wanted.key)
+    };
+    state.grants.iter().find(covers)
+}
+
+/// The grant that covers something, as records name it; none where no grant does.
+pub(crate) fn named(coverage: &Coverage) -> Option<String> {
+    match coverage {
+        Coverage::Grant(approval) => Some(format!("session grant of {approval}")),
+        Coverage::Kept(approval) => Some(format!("saved grant of {approval}")),
+        Coverage::Unmatched | Coverage::KnownSafe | Coverage::Rule(_) => None,
+    }
 }
 
 /// A protocol that is not named stands for itself only: what was shown to nobody is

@@ -11,14 +11,16 @@ use crate::grants;
 use crate::rules::{
     Certainty, Effect, Hit, NetworkSubject, PathSubject, Places, Rule, RuleSet, ToolSubject, Words,
 };
+use crate::saved::InForce;
 use crate::shell::{Stage, What};
 use crate::state::State;
 use crate::subject::{self, Reading};
-use crate::types::{Action, Coverage, Facts, PathFact, PathQuery};
+use crate::types::{Action, Context, Coverage, Facts, PathFact, PathQuery};
 
 /// Everything that a verdict above the mode rests on.
 pub(crate) struct Case<'a> {
     pub(crate) state: &'a State,
+    pub(crate) context: &'a Context,
     pub(crate) rules: &'a RuleSet,
     pub(crate) action: &'a Action,
     pub(crate) reading: &'a Reading,
@@ -201,12 +203,9 @@ fn arguments(action: &Action) -> serde_json::Value {
 
 /// What covers each stage, or an action of a kind without stages.
 pub(crate) fn coverage(case: &Case<'_>) -> Vec<Coverage> {
-    let wanted = grants::covering(&case.reading.subject, case.action);
-    let covers = |held: &&crate::state::Grant| {
-        wanted.iter().any(|wanted| held.kind == wanted.kind && held.key == wanted.key)
-    };
-    let granted =
-        case.state.grants.iter().find(covers).map(|held| Coverage::Grant(held.approval.clone()));
+    let granted = grants::held(case.state, &case.reading.subject, case.action)
+        .map(|held| Coverage::Grant(held.approval.clone()));
+    let kept = InForce::new(case.state, case.context, case.action);
     match &case.reading.subject {
         // A command without stages has nothing that a rule or the table could
         // cover; the grant of exactly these bytes still does.
@@ -215,14 +214,19 @@ pub(crate) fn coverage(case: &Case<'_>) -> Vec<Coverage> {
             .reading
             .stages
             .iter()
-            .map(|stage| match &granted {
+            .enumerate()
+            .map(|(index, stage)| match &granted {
                 Some(grant) => grant.clone(),
-                None => cover::stage(case, stage).unwrap_or(Coverage::Unmatched),
+                None => cover::stage(case, stage).unwrap_or_else(|_| {
+                    let grant = kept.for_stage(&case.reading.stages, index);
+                    grant.map_or(Coverage::Unmatched, |grant| Coverage::Kept(grant.to_owned()))
+                }),
             })
             .collect(),
         Subject::Unknown { .. } => vec![Coverage::Unmatched],
         subject => {
-            let covered = granted.or_else(|| allowed(case, subject).map(cover::by));
+            let kept = || Some(Coverage::Kept(kept.for_subject(subject)?.to_owned()));
+            let covered = granted.or_else(|| allowed(case, subject).map(cover::by)).or_else(kept);
             vec![covered.unwrap_or(Coverage::Unmatched)]
         }
     }

@@ -84,3 +84,11 @@ pub const RULE_KEY_DOTS_MAX: usize = 16;
 
 /// Errors, and apart from them warnings, that are listed about one set of rules.
 pub const RULE_FINDINGS_MAX: usize = 100;
+/// Words of a command that a lasting grant may name.
+pub const GRANT_WORDS_MAX: usize = 16;
+
+/// Characters of these words as they are shown.
+pub const GRANT_PREFIX_CHARS_MAX: usize = 200;
+
+/// Characters of a command, a path, a name or a target that a choice which lasts repeats.
+pub const GRANT_SHOWN_CHARS_MAX: usize = 4096;

@@ -4,7 +4,8 @@
 //! Pending approvals close and their successors open; what today's rules and
 //! grants settle is settled by a record of its own that names them, never by
 //! the mode. Decided but not started work is cancelled, started but not ended
-//! work is never run again. A function of the state and of today's facts only,
+//! work is never run again. A lasting grant of which nobody knows whether the host keeps
+//! it is given to the host once more. A function of the state and of today's facts only,
 //! in one batch: cut short and done again it comes out the same.
 
 use crate::codec::{Body, Renewed, ResolvedBy, Terminal, TurnError};
@@ -36,6 +37,9 @@ pub(crate) fn recover<'a>(
         },
         Vec::new(),
     )?;
+    for unsaved in draft.state()?.unsaved.clone() {
+        step::keep(&mut draft, &unsaved)?;
+    }
     let mut lost = false;
     for item in draft.state()?.items.clone() {
         match item.phase {
@@ -78,6 +82,9 @@ fn gather(draft: &Draft<'_>) -> Result<(), Stop> {
     step::gather(draft)?;
     let state = draft.state()?;
     let mut needs = Needs::default();
+    for unsaved in &state.unsaved {
+        needs.of(draft.record(unsaved.sequence))?;
+    }
     for item in state.items.iter().filter(|item| item.phase == Phase::Waiting) {
         let open = state.approvals.iter().find(|open| open.item == item.id);
         if open.is_some_and(|open| open.agent_waits) {
@@ -100,10 +107,16 @@ fn reopen(draft: &mut Draft<'_>, item: &Item) -> Result<(), Stop> {
     step::resolve(draft, &open, "abort", ResolvedBy::User, "hostRestarted", None)?;
     let workspace = draft.state()?.workspace.clone();
     let reading = subject::placed(&action, facts, workspace.as_deref());
-    let verdict =
-        evaluate::without_mode(draft.state()?, &*draft.rules()?, &action, &reading, facts);
+    let verdict = evaluate::without_mode(
+        draft.state()?,
+        draft.context,
+        &*draft.rules()?,
+        &action,
+        &reading,
+        facts,
+    );
     let approval = ids::successor(&open.id);
-    let request = step::request(draft.state()?, &action, reading, &verdict);
+    let request = step::request(draft.state()?, draft.context, &action, reading, &verdict);
     draft.push(
         &Body::ApprovalOpened {
             approval: approval.clone(),

@@ -5,7 +5,7 @@ use crate::codec::{
 };
 use crate::erase;
 use crate::ids;
-use crate::menu::Choice;
+use crate::menu::{self, Choice};
 use crate::time::rfc3339;
 use crate::types::{Event, Logged, Mark, Refusal};
 use serde_json::{Map, Value, json};
@@ -111,7 +111,11 @@ impl Place<'_> {
                 "approval/requested",
                 self.request(approval, request, &request.subject, request.current, &request.menu),
             ),
-            Body::StageDecided { .. } | Body::ApprovalResolved { .. } => return self.decided(body),
+            Body::StageDecided { .. }
+            | Body::StagesCovered { .. }
+            | Body::ApprovalResolved { .. }
+            | Body::GrantSaved { .. }
+            | Body::GrantFailed { .. } => return self.decided(body),
             Body::ExecutionStarted { turn, shown, .. } => (
                 "item/updated",
                 json!({
@@ -141,20 +145,30 @@ impl Place<'_> {
                 subject,
                 menu,
                 ..
-            } => (
-                "approval/updated",
-                json!({
-                    "sourceRange": self.source("approval.review", approval),
-                    "approvalId": approval,
-                    "currentRequirementId": requirement(approval, *current),
-                    "subject": self::subject(approval, subject),
-                    "availableChoices": choices(menu),
-                    "change": {
-                        "kind": "stageResolved", "requirementId": requirement(approval, *source_index),
-                        "choiceId": choice, "decision": decision,
-                    },
-                }),
-            ),
+            } => {
+                let change = json!({
+                    "kind": "stageResolved", "requirementId": requirement(approval, *source_index),
+                    "choiceId": choice, "decision": decision,
+                });
+                self.updated(approval, subject, *current, menu, change)
+            }
+            // The choice that satisfied the stage is the one that gave the grant.
+            Body::StagesCovered { approval, source_index, current, subject, menu, .. } => {
+                let change = json!({
+                    "kind": "stageResolved", "requirementId": requirement(approval, *source_index),
+                    "choiceId": menu::LOCAL_PREFIX, "decision": "approvedPolicyAmendment",
+                });
+                self.updated(approval, subject, *current, menu, change)
+            }
+            Body::GrantSaved { approval, subject, current, .. } => {
+                let change = json!({"kind": "policyPersistence", "status": "succeeded"});
+                self.updated(approval, subject, *current, &[], change)
+            }
+            Body::GrantFailed { approval, subject, current, reason, .. } => {
+                let change =
+                    json!({"kind": "policyPersistence", "status": "failed", "reason": reason});
+                self.updated(approval, subject, *current, &[], change)
+            }
             Body::ApprovalResolved {
                 approval,
                 item,
@@ -179,6 +193,23 @@ impl Place<'_> {
             _ => return None,
         };
         Some((method, object(params)))
+    }
+
+    fn updated(
+        &self,
+        approval: &str,
+        subject: &Subject,
+        current: u32,
+        menu: &[Choice],
+        change: Value,
+    ) -> (&'static str, Value) {
+        let params = json!({
+            "sourceRange": self.source("approval.review", approval),
+            "approvalId": approval, "currentRequirementId": requirement(approval, current),
+            "subject": self::subject(approval, subject), "availableChoices": choices(menu),
+            "change": change,
+        });
+        ("approval/updated", params)
     }
 
     /// The parameters of `approval/request` and `approval/requested`.
@@ -276,6 +307,11 @@ fn subject(approval: &str, subject: &Subject) -> Value {
             "stages": stages.iter().enumerate().map(|(index, stage)| {
                 let mut row = stage_row(approval, index, stages.len(), stage);
                 row.insert("argvComplete".to_owned(), json!(stage.complete));
+                if !stage.prefix.is_empty() {
+                    let label = menu::prefix_label(&stage.prefix);
+                    let prefix = json!({"argvPrefix": stage.prefix, "label": label});
+                    row.insert("suggestedPrefix".to_owned(), prefix);
+                }
                 Value::Object(row)
             }).collect::<Vec<_>>(),
         })),
@@ -325,6 +361,9 @@ fn stage_row(approval: &str, index: usize, total: usize, stage: &Stage) -> Map<S
             json!({"kind": "policyAllow", "diagnostic": diagnostic})
         }
         Resolution::AllowOnce => json!({"kind": "allowOnce"}),
+        Resolution::PolicyAmendment { prefix } => {
+            json!({"kind": "policyAmendment", "argvPrefix": prefix})
+        }
     };
     object(json!({
         "requirementId": {"approvalId": approval, "sourceIndex": index},

@@ -36,6 +36,9 @@ pub(crate) struct State {
     pub(crate) items: Vec<Item>,
     pub(crate) approvals: Vec<Approval>,
     pub(crate) grants: Vec<Grant>,
+    /// Lasting grants that were given and of which no record says that they are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unsaved: Vec<Unsaved>,
     pub(crate) last_turn: Option<LastTurn>,
 }
 
@@ -137,6 +140,17 @@ pub(crate) struct Grant {
     pub(crate) approval: String,
     pub(crate) kind: String,
     pub(crate) key: String,
+}
+
+/// A lasting grant that the host has yet to keep.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Unsaved {
+    /// The approval that gave it.
+    pub(crate) approval: String,
+    /// The record that opened the approval, and the one that gave the grant.
+    pub(crate) opened: u64,
+    pub(crate) sequence: u64,
 }
 
 /// How the last turn ended.

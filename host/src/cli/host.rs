@@ -1,12 +1,12 @@
 //! A host in this process, for the verbs that need one.
 
-use super::{EXIT_CONFIGURATION, EXIT_FAILED, Failure};
+use super::{EXIT_CONFIGURATION, EXIT_FAILED, Failure, check};
 use crate::config::UserConfig;
 use crate::engine::{Engine, components_folder};
 use crate::exec;
 use crate::home::Home;
 use crate::log::{Faults, Log as _, SqliteLog};
-use crate::sessions::{Clock, Hub, HubOptions};
+use crate::sessions::{Clock, Hub, HubOptions, Rulebook};
 use crate::transport::{self, Listener, Socket};
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) struct Host {
 
 impl Host {
     /// Opens the home, the components and the log. `script` is the hub's.
-    pub(super) fn open(
+    pub(super) async fn open(
         fingerprint: Option<String>,
         script: HashMap<String, String>,
     ) -> Result<Host, Failure> {
@@ -44,6 +44,11 @@ impl Host {
         let config = UserConfig::read(home.folder()).map_err(configuration)?;
         let faults = Arc::new(Faults::from_env()?);
         let engine = Engine::load(&components_folder()?, &home.cache())?;
+        let findings = Rulebook::new(home.folder()).at(None);
+        if check::tell(&engine.check_rules(findings.layers).await?) > 0 {
+            let why = "the rules of placet.toml cannot be relied on; mend them, `placet check` looks again";
+            return Err(Failure::new(EXIT_CONFIGURATION, why));
+        }
         let log = SqliteLog::open_with(home.folder(), Arc::clone(&faults))?;
         let fingerprint = fingerprint.unwrap_or_else(|| config.fingerprint().to_owned());
         let hub = Hub::new(HubOptions {

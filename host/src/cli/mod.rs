@@ -1,7 +1,10 @@
 //! The command line: what a person types, and the exit codes that scripts read.
 
+mod check;
 mod components;
 mod decide;
+mod explain;
+mod grants;
 mod host;
 mod log;
 mod pending;
@@ -76,6 +79,10 @@ Examples:
   placet run 'make test'               run a command, asking here where policy cannot tell
   placet pending                       what waits for a decision, over all sessions
   placet decide APPROVAL               show one of them; with a choice of its menu, decide it
+  placet explain 'git push'            what would happen to a command, and why
+  placet check                         what is wrong with the rules in force here
+  placet grants list                   what was allowed for longer than a session
+  placet grants revoke ID              take one of them back, at once
   placet serve                         a host for one client on stdin and stdout
   placet serve --fingerprint sha256:…  the same, for a client that pins another schema
   placet log show                      the sessions of this home
@@ -91,8 +98,13 @@ enum Verb {
     Run(run::Run),
     Pending(pending::Pending),
     Decide(decide::Decide),
+    Explain(explain::Explain),
+    Check(check::Check),
     /// Serve MSP to the client that started this program, on stdin and stdout
     Serve(serve::Serve),
+    /// List the grants that outlive their session, or revoke them
+    #[command(subcommand)]
+    Grants(grants::Grants),
     /// Look at the durable log, export it, erase or delete from it
     #[command(subcommand)]
     Log(log::Log),
@@ -114,7 +126,10 @@ pub fn main() -> ExitCode {
         Some(Verb::Run(run)) => run.run(),
         Some(Verb::Pending(pending)) => pending.run().map(done),
         Some(Verb::Decide(decide)) => decide.run(),
+        Some(Verb::Explain(explain)) => explain.run(),
+        Some(Verb::Check(check)) => check.run(),
         Some(Verb::Serve(serve)) => serve.run().map(done),
+        Some(Verb::Grants(grants)) => grants.run().map(done),
         Some(Verb::Log(log)) => log.run().map(done),
         None => Err(Failure::new(
             EXIT_USAGE,

@@ -30,7 +30,7 @@ impl Serve {
         let failed = |error: std::io::Error| Failure::new(EXIT_FAILED, error.to_string());
         let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
         let script = script(self.script.as_deref()).map_err(configuration)?;
-        let host = Host::open(self.fingerprint, script)?;
+        let host = Host::open(self.fingerprint, script).await?;
         let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
         let stop = async move {

@@ -12,7 +12,8 @@ use async_trait::async_trait;
 use super::chain;
 use super::memory::Damage;
 use super::{
-    Append, CommandRow, Draft, Header, Lease, Log, LogError, Mark, PendingRow, SessionMeta, Version,
+    Append, CommandRow, Draft, GrantRow, Header, Lease, Log, LogError, Mark, PendingRow,
+    SessionMeta, Version, WhichGrants,
 };
 use crate::limits::BATCH_BYTES_MAX;
 
@@ -70,6 +71,9 @@ where
         a_new_host_sees_everything,
         deleted_session_is_gone,
         old_version_of_a_deleted_session,
+        grants_are_kept_once,
+        revoked_grants_stay_revoked,
+        every_change_of_the_grants_is_seen,
     );
     Ok(cases)
 }
@@ -514,5 +518,93 @@ async fn old_version_of_a_deleted_session<S: Store>(store: &S) -> Result<()> {
     append(&*log, &lease, plain(1..=2)).await?;
     let answer = log.append(&lease, &old, plain(3..=3)).await;
     ensure!(answer == Append::Conflict, "{answer:?}");
+    Ok(())
+}
+
+fn grant(id: &str, root: &str, given_ms: u64) -> GrantRow {
+    GrantRow {
+        id: id.to_owned(),
+        root: root.to_owned(),
+        text: format!("{{\"id\":\"{id}\"}}"),
+        preview: format!("what {id} covers"),
+        given_ms,
+        session: "s".to_owned(),
+        client: "c".to_owned(),
+        mode: "m".to_owned(),
+    }
+}
+
+fn ids(rows: &[GrantRow]) -> Vec<&str> {
+    rows.iter().map(|row| row.id.as_str()).collect()
+}
+
+async fn grants_are_kept_once<S: Store>(store: &S) -> Result<()> {
+    let log = store.host().await?;
+    let grants = log.grants();
+    let empty = grants.in_force("/w").await?;
+    ensure!(empty.texts.is_empty() && empty.revision == grants.revision().await?);
+    grants.keep(grant("b", "/w", 2)).await?;
+    grants.keep(grant("a", "/w", 3)).await?;
+    grants.keep(grant("c", "/other", 1)).await?;
+    let revision = grants.revision().await?;
+    // The id decides: another grant under it changes nothing.
+    grants.keep(GrantRow { text: "other".to_owned(), ..grant("a", "/other", 9) }).await?;
+    ensure!(grants.revision().await? == revision, "nothing changed");
+    let here = grants.in_force("/w").await?;
+    ensure!(here.texts == ["{\"id\":\"b\"}", "{\"id\":\"a\"}"], "{here:?}");
+    ensure!(here.revision == revision);
+    ensure!(grants.in_force("/w/").await?.texts.is_empty(), "a root is compared as it is");
+    let all = grants.list().await?;
+    ensure!(ids(&all) == ["c", "b", "a"], "{all:?}");
+    ensure!(all.last() == Some(&grant("a", "/w", 3)));
+    // They belong to no session.
+    let lease = log.create("s", meta(1)).await?;
+    log.delete(lease).await?;
+    ensure!(grants.list().await?.len() == 3);
+    Ok(())
+}
+
+async fn revoked_grants_stay_revoked<S: Store>(store: &S) -> Result<()> {
+    let log = store.host().await?;
+    let grants = log.grants();
+    for (id, root) in [("a", "/w"), ("b", "/w"), ("c", "/w"), ("d", "/x"), ("e", "/y")] {
+        grants.keep(grant(id, root, 10)).await?;
+    }
+    let one = WhichGrants::Ids(vec!["b".to_owned(), "nobody's".to_owned()]);
+    ensure!(ids(&grants.revoke(one.clone(), 11).await?) == ["b"]);
+    ensure!(grants.revoke(one, 11).await?.is_empty(), "it is revoked already");
+    grants.keep(grant("b", "/w", 10)).await?;
+    ensure!(ids(&grants.list().await?) == ["a", "c", "d", "e"], "it came back");
+    ensure!(ids(&grants.revoke(WhichGrants::Root("/w".to_owned()), 12).await?) == ["a", "c"]);
+    // Given before and kept after: a recovery may be late. Given after: a new one.
+    grants.keep(grant("late", "/w", 12)).await?;
+    grants.keep(grant("new", "/w", 13)).await?;
+    grants.keep(grant("there", "/x", 5)).await?;
+    ensure!(ids(&grants.list().await?) == ["there", "d", "e", "new"], "{:?}", grants.list().await?);
+    ensure!(grants.revoke(WhichGrants::All, 20).await?.len() == 4);
+    grants.keep(grant("later", "/z", 20)).await?;
+    ensure!(grants.list().await?.is_empty());
+    Ok(())
+}
+
+async fn every_change_of_the_grants_is_seen<S: Store>(store: &S) -> Result<()> {
+    let (one, other) = (store.host().await?, store.host().await?);
+    let mut last = one.grants().revision().await?;
+    let mut raised = |now: u64| {
+        let before = std::mem::replace(&mut last, now);
+        ensure!(now > before, "{now} after {before}");
+        Ok(())
+    };
+    other.grants().keep(grant("a", "/w", 1)).await?;
+    raised(one.grants().revision().await?)?;
+    ensure!(one.grants().in_force("/w").await?.texts.len() == 1);
+    one.grants().keep(grant("b", "/w", 2)).await?;
+    raised(other.grants().revision().await?)?;
+    other.grants().revoke(WhichGrants::Ids(vec!["a".to_owned()]), 3).await?;
+    raised(one.grants().revision().await?)?;
+    ensure!(one.grants().in_force("/w").await?.texts.len() == 1);
+    one.grants().revoke(WhichGrants::All, 4).await?;
+    raised(other.grants().revision().await?)?;
+    ensure!(other.grants().in_force("/w").await?.texts.is_empty());
     Ok(())
 }

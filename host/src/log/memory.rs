@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::chain::{self, Digest, Walk};
 use super::error::LogError;
+use super::grants::{GrantRow, GrantStore, GrantsInForce, WhichGrants};
 use super::header::{Draft, Encoded, Header, Mark, Raw, Stored, check_follows, encode_batch};
 use super::store::{
     Append, CommandRow, Head, Lease, Log, PendingRow, SessionMeta, SessionRow, Snapshot,
@@ -69,6 +70,78 @@ struct Store {
     /// Marks that the lookups do not show yet: session, sequence, mark.
     lagging: Vec<(String, u64, Mark)>,
     planned: VecDeque<Planned>,
+    grants: Grants,
+}
+
+#[derive(Default)]
+struct Grants {
+    /// With whether they were revoked.
+    rows: Vec<(GrantRow, bool)>,
+    /// When all of a root were revoked; no root is every root.
+    cuts: BTreeMap<Option<String>, u64>,
+    revision: u64,
+}
+
+impl Grants {
+    /// Those in force, in the order in which they were given.
+    fn in_force(&self) -> Vec<GrantRow> {
+        let mut rows: Vec<GrantRow> =
+            self.rows.iter().filter(|(_, revoked)| !revoked).map(|(row, _)| row.clone()).collect();
+        rows.sort_by(|a, b| (a.given_ms, &a.id).cmp(&(b.given_ms, &b.id)));
+        rows
+    }
+}
+
+#[async_trait]
+impl GrantStore for MemoryLog {
+    async fn keep(&self, grant: GrantRow) -> Result<(), LogError> {
+        let mut store = self.store();
+        let grants = &mut store.grants;
+        if grants.rows.iter().all(|(row, _)| row.id != grant.id) {
+            let cut = |root: Option<String>| grants.cuts.get(&root).copied();
+            let cut = cut(None).max(cut(Some(grant.root.clone())));
+            let revoked = cut.is_some_and(|cut| cut >= grant.given_ms);
+            grants.rows.push((grant, revoked));
+            grants.revision += 1;
+        }
+        Ok(())
+    }
+
+    async fn revision(&self) -> Result<u64, LogError> {
+        Ok(self.store().grants.revision)
+    }
+
+    async fn in_force(&self, root: &str) -> Result<GrantsInForce, LogError> {
+        let store = self.store();
+        let rows = store.grants.in_force().into_iter().filter(|row| row.root == root);
+        let texts = rows.map(|row| row.text).collect();
+        Ok(GrantsInForce { revision: store.grants.revision, texts })
+    }
+
+    async fn list(&self) -> Result<Vec<GrantRow>, LogError> {
+        Ok(self.store().grants.in_force())
+    }
+
+    async fn revoke(&self, which: WhichGrants, now_ms: u64) -> Result<Vec<GrantRow>, LogError> {
+        let mut store = self.store();
+        let grants = &mut store.grants;
+        let meant = |row: &GrantRow| match &which {
+            WhichGrants::Ids(ids) => ids.contains(&row.id),
+            WhichGrants::Root(root) => row.root == *root,
+            WhichGrants::All => true,
+        };
+        let revoked = grants.in_force().into_iter().filter(meant).collect();
+        for (row, revoked) in &mut grants.rows {
+            *revoked |= meant(row);
+        }
+        match &which {
+            WhichGrants::Ids(_) => {}
+            WhichGrants::Root(root) => _ = grants.cuts.insert(Some(root.clone()), now_ms),
+            WhichGrants::All => _ = grants.cuts.insert(None, now_ms),
+        }
+        grants.revision += 1;
+        Ok(revoked)
+    }
 }
 
 #[derive(Default)]
@@ -460,6 +533,10 @@ impl Log for MemoryLog {
             }
         }
         Ok(walk.finish(found.head_sequence, &found.head_chain))
+    }
+
+    fn grants(&self) -> &dyn GrantStore {
+        self
     }
 }
 

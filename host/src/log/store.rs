@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::chain::Digest;
 use super::error::LogError;
+use super::grants::GrantStore;
 use super::header::{Draft, Header, Stored};
 
 /// An engine's name for a state of a session; only equality means anything.
@@ -212,4 +213,7 @@ pub trait Log: Send + Sync {
 
     /// Checks the chain of a session and names the first record that is wrong.
     async fn verify(&self, session: &str) -> Result<Verification, LogError>;
+
+    /// The grants that outlive a session. They share nothing with the sessions but the place.
+    fn grants(&self) -> &dyn GrantStore;
 }

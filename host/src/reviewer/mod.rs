@@ -3,6 +3,11 @@
 //! Nothing is decided here. A query that cannot be resolved gives no fact, and
 //! no fact fails closed in the guest.
 
+mod repository;
+mod worktree;
+
+pub use worktree::grants_root;
+
 use crate::engine::types::{PathClass, PathFact, PathQuery};
 use std::ffi::OsString;
 use std::io;
@@ -29,6 +34,9 @@ const CREDENTIALS: [&str; 13] = [
 
 /// The same by their whole path.
 const CREDENTIAL_FILES: [&str; 2] = ["/etc/gshadow", "/etc/shadow"];
+
+/// What the evaluator asks about the repository that a folder belongs to.
+const REPOSITORY: &str = ".git/config";
 
 /// Resolves queries against the file system and against Placet's own folder.
 #[derive(Clone, Debug)]
@@ -57,6 +65,11 @@ impl Reviewer {
         let base = Path::new(&query.base);
         if !base.is_absolute() {
             return None;
+        }
+        if query.text == REPOSITORY && !query.write && repository::runs_programs(base) {
+            let canonical = query.base.clone();
+            let class = PathClass::RunsPrograms;
+            return Some(PathFact { query, canonical, exists: true, linked: false, class });
         }
         let wanted = base.join(&query.text);
         let (canonical, exists) = resolve(&wanted)?;

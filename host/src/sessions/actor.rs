@@ -57,6 +57,12 @@ pub(super) enum Message {
     Ended(ExecutionEnd),
     /// The work on a file ended.
     FileEnded(ExecutionEnd),
+    /// The rules changed.
+    Ruled,
+    /// A grant was given in another session.
+    Granted {
+        root: String,
+    },
     Shutdown {
         done: oneshot::Sender<()>,
     },
@@ -74,6 +80,8 @@ impl Message {
             | Message::Delta { .. }
             | Message::Ended(_)
             | Message::FileEnded(_)
+            | Message::Ruled
+            | Message::Granted { .. }
             | Message::Shutdown { .. } => None,
         }
     }
@@ -96,6 +104,8 @@ pub(super) struct Actor {
     pub(super) ledger: Ledger,
     withheld: Vec<String>,
     pub(super) folder: PathBuf,
+    /// Where grants that outlive the session count.
+    pub(super) root: Option<String>,
     pub(super) subscribers: Vec<Arc<dyn Outlet>>,
     /// What is our own to do, before the mailbox.
     pub(super) queue: VecDeque<Next>,
@@ -121,8 +131,18 @@ impl Actor {
         subscriber: Option<Arc<dyn Outlet>>,
     ) -> mpsc::Sender<Message> {
         let (sender, receiver) = mpsc::channel(limits::SESSION_COMMANDS_QUEUED_MAX);
-        let Opened { session, lease, version, state, overview, ledger, withheld, folder, effects } =
-            opened;
+        let Opened {
+            session,
+            lease,
+            version,
+            state,
+            overview,
+            ledger,
+            withheld,
+            folder,
+            root,
+            effects,
+        } = opened;
         let actor = Actor {
             hub,
             session,
@@ -133,6 +153,7 @@ impl Actor {
             ledger,
             withheld,
             folder,
+            root,
             subscribers: subscriber.into_iter().collect(),
             queue: VecDeque::new(),
             running: HashMap::new(),
@@ -207,6 +228,16 @@ impl Actor {
                 self.files = self.files.saturating_sub(1);
                 self.queue.push_back(Next::Input(Input::Ended(end)));
             }
+            Message::Ruled => {
+                if !self.is_left() {
+                    self.queue.push_back(Next::Input(Input::Ruled));
+                }
+            }
+            Message::Granted { root } => {
+                if self.root.as_ref() == Some(&root) && !self.is_left() {
+                    self.queue.push_back(Next::Input(Input::Granted));
+                }
+            }
             Message::Shutdown { done } => {
                 self.done = Some(done);
                 // One that is being left already is on its way, and whoever asked is told.
@@ -269,7 +300,9 @@ impl Actor {
             _ => None,
         };
         let question = Question::Step(Some(Arc::clone(&self.state)), input);
-        let outcome = match advance::ask(&self.hub, &self.session, &self.ledger, &question).await {
+        let root = self.root.as_deref();
+        let asked = advance::ask(&self.hub, &self.session, root, &self.ledger, &question).await;
+        let outcome = match asked {
             Ok(outcome) => outcome,
             Err(halted) if proposed.is_some() => {
                 // What cannot be judged is denied, and the log says so.

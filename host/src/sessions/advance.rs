@@ -1,9 +1,9 @@
 //! One step of a session: asked of the component, appended, adopted.
 
-use super::history;
 use super::hub::Hub;
 use super::ledger::Ledger;
 use super::outlet::Fault;
+use super::{history, saving};
 use crate::engine::EngineError;
 use crate::engine::types::{
     self, Action, CommandMark, Context, Facts, Input, Logged, ModeDigest, Need, Outcome, Recovery,
@@ -39,15 +39,17 @@ impl From<Fault> for Halted {
     }
 }
 
-/// Asks the component until it needs nothing more.
+/// Asks the component until it needs nothing more. `root` is where grants count that
+/// outlive the session.
 pub(super) async fn ask(
     hub: &Hub,
     session: &str,
+    root: Option<&str>,
     ledger: &Ledger,
     question: &Question,
 ) -> Result<Outcome, Halted> {
     let rules = hub.rules.of(session);
-    let context = context(hub, session, &rules);
+    let context = context(hub, session, root, &rules).await;
     let mut supplied: Vec<Supply> = Vec::new();
     for _ in 0..limits::STEP_ROUNDS_MAX {
         let reply = match question {
@@ -100,7 +102,8 @@ async fn supply(
     })
 }
 
-fn context(hub: &Hub, session: &str, rules: &RuleSet) -> Context {
+async fn context(hub: &Hub, session: &str, root: Option<&str>, rules: &RuleSet) -> Context {
+    let grants = saving::in_force(hub, root).await;
     let catalog = hub.engine.catalog();
     Context {
         session_id: session.to_owned(),
@@ -116,6 +119,8 @@ fn context(hub: &Hub, session: &str, rules: &RuleSet) -> Context {
             })
             .collect(),
         log_path: hub.log_path(session),
+        grants_root: root.map(str::to_owned),
+        grants,
     }
 }
 

@@ -5,8 +5,8 @@ use super::advance;
 use super::outlet::Told;
 use crate::agents::exec::{self as agent, FileHandle, Piece, Plan, Say, Work};
 use crate::engine::types::{
-    self, Action, Effect, Execution, ExecutionEnd, Facts, Input, Proposal, Release, TurnBegin,
-    TurnFinish, Unjudged,
+    self, Action, Effect, Execution, ExecutionEnd, Facts, Input, LastingGrant, Proposal, Release,
+    TurnBegin, TurnFinish, Unjudged,
 };
 use crate::exec::{self, environment};
 use std::time::Duration;
@@ -22,6 +22,8 @@ pub(super) enum Next {
     },
     /// Start decided work, with the facts of that moment.
     Release(Action),
+    /// Keep a grant that outlives the session, and say what became of it.
+    Keep(LastingGrant),
 }
 
 impl Actor {
@@ -30,6 +32,7 @@ impl Actor {
             match effect {
                 Effect::Begin(turn) => self.begin(&turn),
                 Effect::Prepare(action) => self.queue.push_back(Next::Release(action)),
+                Effect::Keep(grant) => self.queue.push_back(Next::Keep(grant)),
                 Effect::Run(execution) => self.run(execution),
                 Effect::Halt(item) => {
                     if let Some(running) = self.running.get(&item) {
@@ -124,6 +127,7 @@ impl Actor {
     pub(super) async fn input(&mut self, next: Next) -> Option<Input> {
         match next {
             Next::Input(input) => Some(input),
+            Next::Keep(grant) => Some(Input::Kept(self.keep(grant).await)),
             Next::Propose { action, last } => match self.facts(&action).await {
                 Ok(facts) => Some(Input::Propose(Proposal { action, facts, last })),
                 Err(fault) => Some(Input::Unjudged(Unjudged { action, last, fault })),

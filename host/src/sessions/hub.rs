@@ -3,7 +3,7 @@
 use super::actor::{Actor, Message};
 use super::outlet::{Fault, Outlet, Ticket, Told};
 use super::rulebook::Rulebook;
-use super::{Attach, Listing, Order, PageRequest, Start, history, opening};
+use super::{Attach, Listing, Order, PageRequest, Start, history, opening, saving};
 use crate::config::UserConfig;
 use crate::engine::Engine;
 use crate::engine::types::{Logged, Overview};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -75,9 +75,11 @@ pub struct Hub {
     pub(super) config: UserConfig,
     pub(super) reviewer: Reviewer,
     pub(super) rules: Rulebook,
+    pub(super) watches: OnceLock<()>,
     pub(super) clock: Clock,
     pub(super) supervisor: PathBuf,
     pub(super) script: HashMap<String, String>,
+    pub(super) grants: saving::Cache,
     loaded: tokio::sync::Mutex<HashMap<String, mpsc::Sender<Message>>>,
     outlets: Mutex<Vec<Weak<dyn Outlet>>>,
 }
@@ -90,6 +92,7 @@ impl Hub {
         Arc::new(Hub {
             reviewer: Reviewer::new(home.folder()),
             rules: Rulebook::new(home.folder()),
+            watches: OnceLock::new(),
             engine,
             log,
             home,
@@ -97,6 +100,7 @@ impl Hub {
             clock,
             supervisor,
             script,
+            grants: saving::Cache::default(),
             loaded: tokio::sync::Mutex::default(),
             outlets: Mutex::default(),
         })
@@ -152,6 +156,7 @@ impl Hub {
 
     /// Opens a session and subscribes the connection.
     pub async fn start(self: &Arc<Hub>, start: Start, outlet: Arc<dyn Outlet>, ticket: Ticket) {
+        self.watch_rules();
         let mut loaded = self.loaded.lock().await;
         match opening::start(self, start, &outlet).await {
             Ok(opening::Started::Fresh(opened, ack)) => {
@@ -191,6 +196,7 @@ impl Hub {
         outlet: &Arc<dyn Outlet>,
         command: &str,
     ) -> Result<mpsc::Sender<Message>, Fault> {
+        self.watch_rules();
         let mut loaded = self.loaded.lock().await;
         loaded.retain(|_, mailbox| !mailbox.is_closed());
         if let Some(mailbox) = loaded.get(session) {
@@ -202,7 +208,13 @@ impl Hub {
         Ok(mailbox)
     }
 
-    async fn mailbox(&self, session: &str) -> Option<mpsc::Sender<Message>> {
+    /// The loaded sessions but for one.
+    pub(super) async fn others(&self, session: &str) -> Vec<mpsc::Sender<Message>> {
+        let loaded = self.loaded.lock().await;
+        loaded.iter().filter(|(id, _)| *id != session).map(|(_, mailbox)| mailbox.clone()).collect()
+    }
+
+    pub(super) async fn mailbox(&self, session: &str) -> Option<mpsc::Sender<Message>> {
         let loaded = self.loaded.lock().await;
         loaded.get(session).filter(|mailbox| !mailbox.is_closed()).cloned()
     }

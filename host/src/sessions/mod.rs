@@ -17,6 +17,8 @@ mod opening;
 mod outlet;
 mod redaction;
 mod rulebook;
+mod saving;
+mod watching;
 
 pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions, Pause};

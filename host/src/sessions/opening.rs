@@ -4,7 +4,7 @@ use super::advance::{self, Appended, Halted, Question};
 use super::hub::{Hub, fold, log_fault};
 use super::ledger::Ledger;
 use super::outlet::{Fault, Outlet};
-use super::{Start, history};
+use super::{Start, history, saving};
 use crate::config::WorkspaceConfig;
 use crate::engine::types::{
     Caller, CommandId, Effect, Input, Outcome, Overview, Recovery, Refusal, SessionStart,
@@ -24,8 +24,17 @@ pub(super) struct Opened {
     pub(super) ledger: Ledger,
     pub(super) withheld: Vec<String>,
     pub(super) folder: PathBuf,
+    /// Where grants that outlive the session count.
+    pub(super) root: Option<String>,
     /// What recovery wants done.
     pub(super) effects: Vec<Effect>,
+}
+
+/// What follows from a session's workspace.
+struct Place {
+    withheld: Vec<String>,
+    folder: PathBuf,
+    root: Option<String>,
 }
 
 /// How a session/start ended.
@@ -80,15 +89,18 @@ pub(super) async fn start(
     });
     let ledger = Ledger::default();
     hub.rules.enter(&session, workspace.as_deref());
-    let outcome = advance::ask(hub, &session, &ledger, &Question::Step(None, input))
+    let root = saving::root(workspace.as_deref());
+    let question = Question::Step(None, input);
+    let outcome = advance::ask(hub, &session, root.as_deref(), &ledger, &question)
         .await
         .map_err(|halted| fault(halted, &start.id))?;
     let folder = working_folder(hub, &session, workspace.as_deref())?;
+    let place = Place { withheld, folder, root };
     let meta = SessionMeta { created_ms: (hub.clock.now_ms)(), workspace };
     let lease = create(hub.log.as_ref(), &session, meta).await?;
     let ack = outcome.ack.clone().unwrap_or_default();
     let begun = match hub.log.head(&session).await {
-        Ok(head) => begin(hub, lease.clone(), head, ledger, outcome, withheld, folder).await,
+        Ok(head) => begin(hub, lease.clone(), head, ledger, outcome, place).await,
         Err(error) => Err(log_fault(&session, &error)),
     };
     match begun {
@@ -187,11 +199,13 @@ async fn recover(
     let withheld = withheld(workspace.as_deref(), command)?;
     hub.rules.enter(session, workspace.as_deref());
     let recovery = Recovery { caller: caller(hub, outlet, &withheld, true) };
-    let outcome = advance::ask(hub, session, &ledger, &Question::Recover(state, recovery))
+    let root = saving::root(workspace.as_deref());
+    let question = Question::Recover(state, recovery);
+    let outcome = advance::ask(hub, session, root.as_deref(), &ledger, &question)
         .await
         .map_err(|halted| fault(halted, ""))?;
     let folder = working_folder(hub, session, workspace.as_deref())?;
-    begin(hub, lease, head, ledger, outcome, withheld, folder).await
+    begin(hub, lease, head, ledger, outcome, Place { withheld, folder, root }).await
 }
 
 /// Appends the first batch of this host and makes the session ready for its actor.
@@ -201,8 +215,7 @@ async fn begin(
     head: Head,
     mut ledger: Ledger,
     outcome: Outcome,
-    withheld: Vec<String>,
-    folder: PathBuf,
+    place: Place,
 ) -> Result<Opened, Fault> {
     let session = lease.session.clone();
     if let Some(approval) = advance::closes_twice(&ledger, &outcome.records) {
@@ -220,8 +233,9 @@ async fn begin(
                 state: outcome.state.into(),
                 overview: outcome.overview,
                 ledger,
-                withheld,
-                folder,
+                withheld: place.withheld,
+                folder: place.folder,
+                root: place.root,
                 effects: outcome.effects,
             })
         }

@@ -43,7 +43,7 @@ impl Hub {
         for named in sequences.chunks(limits::REDACTED_RECORDS_MAX) {
             let redaction = Redaction { client: client.to_owned(), sequences: named.to_vec() };
             let question = Question::Step(Some(state), Input::Redact(redaction));
-            let outcome = advance::ask(self, session, &Ledger::default(), &question)
+            let outcome = advance::ask(self, session, None, &Ledger::default(), &question)
                 .await
                 .map_err(|halted| opening::fault(halted, ""))?;
             version = match advance::append(self, lease, &version, &outcome.records).await {

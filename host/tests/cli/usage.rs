@@ -32,6 +32,11 @@ fn what_makes_no_sense_is_a_usage_error() {
         &["log", "redact", "a"],
         &["log", "redact", "a", "one"],
         &["log", "redact", "a", "1", "--pattern", "b"],
+        &["grants"],
+        &["grants", "list", "extra"],
+        &["grants", "revoke"],
+        &["grants", "revoke", "a", "--all"],
+        &["grants", "revoke", "--all", "--workspace", "."],
         &["help", "frobnicate"],
     ] {
         let ended = check(arguments, 2);
@@ -56,6 +61,8 @@ fn help_has_examples() {
         (["--help"].as_slice(), "placet log verify SESSION"),
         (&["-h"], "PLACET_HOME"),
         (&["help"], "placet serve"),
+        (&["grants", "list", "--help"], "placet grants list --json"),
+        (&["grants", "revoke", "--help"], "placet grants revoke --workspace ."),
         (&["log", "show", "--help"], "placet log show SESSION --bodies"),
         (&["log", "verify", "--help"], "placet log verify SESSION"),
         (&["log", "export", "--help"], "placet log export SESSION --redact"),

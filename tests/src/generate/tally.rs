@@ -25,7 +25,10 @@ const WANTED: [(&str, &[&str]); 8] = [
             "actionJudged",
             "approvalOpened",
             "stageDecided",
+            "stagesCovered",
             "approvalResolved",
+            "grantSaved",
+            "grantFailed",
             "executionStarted",
             "itemEnded",
         ],
@@ -72,7 +75,7 @@ const WANTED: [(&str, &[&str]); 8] = [
         ],
     ),
     ("need", &["record", "closing", "facts"]),
-    ("effect", &["begin", "ask", "prepare", "run", "halt", "settled"]),
+    ("effect", &["begin", "ask", "prepare", "run", "halt", "settled", "keep"]),
 ];
 
 /// Counts by group and name.

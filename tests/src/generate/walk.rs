@@ -51,7 +51,7 @@ const RULES: [&str; 15] = [
     "no-write deny fileAccess",
 ];
 
-const PATHS: [&str; 8] = ["a", "x", "build", "README.md", "log.db", "placet.toml", "out", "README"];
+const PATHS: [&str; 8] = ["a", "x", "build", "README.md", "log.db", ".git/config", "out", "README"];
 
 /// A random session in the making.
 pub struct Walk<'t, E> {
@@ -161,9 +161,21 @@ impl<E: Evaluator> Walk<'_, E> {
                 1 => Some(PathClass::PlacetOwn),
                 2 => Some(PathClass::Protected),
                 3 => Some(PathClass::Credential),
+                4 => Some(PathClass::RunsPrograms),
                 _ => Some(PathClass::Ordinary),
             };
             self.session.world.paths.insert(path, class);
+        }
+        if self.random.once_in(10) && !self.session.keeping.is_empty() {
+            let reply = self.keep()?;
+            self.note(&reply)?;
+        }
+        if self.random.once_in(20) {
+            self.session.context.grants.pop();
+        }
+        if self.random.once_in(40) {
+            let roots = [None, Some("/work".to_owned()), Some("/other".to_owned())];
+            self.session.context.grants_root = self.random.pick(&roots).cloned().flatten();
         }
         if self.random.once_in(20) {
             self.session.world.environment = self.random.number().to_string();
@@ -184,18 +196,20 @@ impl<E: Evaluator> Walk<'_, E> {
     fn any(&mut self) -> Result<Reply> {
         match self.random.below(100) {
             0..=4 => self.turn(),
-            5..=38 => self.propose(),
+            5..=37 => self.propose(),
+            38 => self.family(),
             39 => self.crowd(),
             40..=61 => self.decide(),
             62..=72 => self.release(),
             73..=83 => self.end(),
             84..=86 => self.stop(),
             87..=89 => self.mode(),
-            90..=92 => {
+            90..=91 => {
                 let turn = self.turn.clone().unwrap_or_else(|| "none".to_owned());
                 let failure = self.random.once_in(4).then(|| "it gave up".to_owned());
                 self.session.step(&Input::Finish(TurnFinish { turn_id: turn, failure }))
             }
+            92 => self.keep(),
             93 => self.leave(),
             94..=96 => {
                 let caller = self.caller();
@@ -257,6 +271,8 @@ impl<E: Evaluator> Walk<'_, E> {
                     "git push",
                     "touch x; ls; cp a b",
                     "touch a && touch b",
+                    "make test && cp a b",
+                    "cp a b; make test; rm a",
                     "cp a b",
                     "cat README.md",
                     "touch placet.toml",
@@ -285,7 +301,7 @@ impl<E: Evaluator> Walk<'_, E> {
     /// More than may be asked about at once, now and then.
     fn crowd(&mut self) -> Result<Reply> {
         let mut reply = self.turn()?;
-        if !self.random.once_in(8) {
+        if !self.random.once_in(3) {
             return Ok(reply);
         }
         for index in 0..40 {
@@ -298,6 +314,37 @@ impl<E: Evaluator> Walk<'_, E> {
             reply = self.session.propose(&action, false)?;
         }
         Ok(reply)
+    }
+
+    /// Requests that one grant covers in whole and in part, and that grant.
+    fn family(&mut self) -> Result<Reply> {
+        let mut reply = self.turn()?;
+        for command in ["make all", "make all; rm a", "rm b; make all -j", "make all -j"] {
+            self.note(&reply)?;
+            let action =
+                Action { asked_for: true, working_folder: "/work".to_owned(), ..self.action() };
+            let args = serde_json::json!({ "command": command }).to_string();
+            let (shell, declared) = ("shell".to_owned(), None);
+            let action = Action { tool_name: shell, raw_args: args, declared, ..action };
+            reply = self.session.propose(&action, false)?;
+        }
+        self.note(&reply)?;
+        let given = match &reply {
+            Reply::Done(_) => self.session.ledger().pending.iter().rev().nth(3).cloned(),
+            _ => None,
+        };
+        let Some((approval_id, _)) = given else { return Ok(reply) };
+        let command = self.session.command();
+        let reply = self.session.step(&Input::Decide(Decide {
+            command,
+            caller: caller("allowAll"),
+            requirement: Requirement { approval_id: approval_id.clone(), source_index: 0 },
+            approval_id,
+            choice_id: "allow_local_prefix".to_owned(),
+            feedback: false,
+        }))?;
+        self.note(&reply)?;
+        self.keep()
     }
 
     /// Explains an action and proposes it: both must say the same.
@@ -340,7 +387,18 @@ impl<E: Evaluator> Walk<'_, E> {
         }
         let (approval_id, stage) = known.unwrap_or_else(|| ("nobody's".to_owned(), 0));
         let stage = if self.random.once_in(8) { stage.saturating_add(1) } else { stage };
-        let choices = ["allow_once", "allow_once", "allow_once", "allow_session", "abort", "deny"];
+        let choices = [
+            "allow_once",
+            "allow_once",
+            "allow_session",
+            "allow_local_prefix",
+            "allow_local_prefix",
+            "allow_local_prefix",
+            "allow_local_mcp_tool",
+            "allow_local_network",
+            "abort",
+            "deny",
+        ];
         let decide = Decide {
             command,
             caller,
@@ -350,6 +408,20 @@ impl<E: Evaluator> Walk<'_, E> {
             feedback: self.random.once_in(6),
         };
         self.session.step(&Input::Decide(decide))
+    }
+
+    /// The host keeps a lasting grant or cannot; now and then one that nobody gave.
+    fn keep(&mut self) -> Result<Reply> {
+        let keeping = self.session.keeping.clone();
+        let Some(grant) = self.random.pick(&keeping).cloned() else {
+            return match self.random.below(4) {
+                0 => self.session.keep("nobody's", None),
+                2 => self.session.step(&Input::Ruled),
+                _ => self.session.step(&Input::Granted),
+            };
+        };
+        let failure = self.random.once_in(4).then(|| "the disk is full".to_owned());
+        self.session.keep(&grant.approval_id, failure)
     }
 
     fn release(&mut self) -> Result<Reply> {
@@ -459,7 +531,7 @@ impl<E: Evaluator> Walk<'_, E> {
                     self.approvals.push((asked.approval_id.clone(), stage));
                 }
                 Effect::Settled(item) => self.decided.retain(|action| action.item_id != *item),
-                Effect::Begin(_) | Effect::Run(_) | Effect::Halt(_) => {}
+                Effect::Begin(_) | Effect::Run(_) | Effect::Halt(_) | Effect::Keep(_) => {}
             }
         }
         Ok(())

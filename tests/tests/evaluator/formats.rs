@@ -45,6 +45,9 @@ const KINDS_1: [&str; 16] = [
 /// What format 2 has besides. Redactions have tests of their own: their logs have no bodies.
 const KINDS_2: [&str; 2] = ["actionJudged", "agentMessage"];
 
+/// What format 3 has besides.
+const KINDS_3: [&str; 3] = ["grantFailed", "grantSaved", "stagesCovered"];
+
 /// A session that has met every kind of record and still has open work.
 const SCENARIO: &str = "
     start
@@ -88,6 +91,17 @@ const SCENARIO: &str = "
     release i6
     ended i6 : written
     turn six busy=replace
+    propose j1 : make build && make test
+    propose j2 : make build; rm d
+    propose j3 : make build
+    decide @j1 allow_local_prefix
+    decide @j1.1 allow_local_prefix
+    kept @j1
+    propose j4 tool=find : {}
+    decide @j4 allow_local_mcp_tool
+    kept @j4 : the disk is full
+    propose j5 : make bench
+    decide @j5 allow_local_prefix
     turn seven";
 
 fn written() -> Result<Script<Pair>> {
@@ -152,10 +166,25 @@ fn a_log_of_format_1_means_what_it_meant() -> Result<()> {
 
 #[test]
 fn a_log_of_format_2_means_what_it_meant() -> Result<()> {
+    let kinds: Vec<&str> = KINDS_1.into_iter().chain(KINDS_2).collect();
+    check("log_format_2.json", &kinds)
+}
+
+#[test]
+fn a_log_of_format_3_means_what_it_meant() -> Result<()> {
     if let Some(path) = std::env::var_os("PLACET_NEW_LOG") {
         let release = read(&written()?.session.log)?;
         std::fs::write(path, serde_json::to_string_pretty(&release)?)?;
     }
-    let kinds: Vec<&str> = KINDS_1.into_iter().chain(KINDS_2).collect();
-    check("log_format_2.json", &kinds)
+    let kinds: Vec<&str> = KINDS_1.into_iter().chain(KINDS_2).chain(KINDS_3).collect();
+    check("log_format_3.json", &kinds)
+}
+
+/// What is written today is written in the newest format, and means the same.
+#[test]
+fn what_is_written_today_is_of_the_newest_format() -> Result<()> {
+    let log = written()?.session.log;
+    let formats: BTreeSet<u32> = log.iter().map(|record| record.header.format).collect();
+    ensure!(formats == BTreeSet::from([3]), "{formats:?}");
+    Ok(())
 }

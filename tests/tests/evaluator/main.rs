@@ -14,6 +14,7 @@ mod menus;
 mod queue;
 mod recovery;
 mod redaction;
+mod saved;
 mod scenarios;
 
 use placet_tests::erasure;

@@ -199,14 +199,12 @@ fn a_grant_that_covers_it_by_now_settles_the_successor() -> Result<()> {
         actionProposed(i1 ask unconfined) approvalOpened(A1 stage 0) -> ask(A1 stage 0)
         > propose i2 last : touch a
         actionProposed(i2 ask unconfined) approvalOpened(A2 stage 0) -> ask(A2 stage 0)
+        # It is not what was shown any more, so the grant leaves it to the person.
+        > environment after-it-was-shown
         > decide A1 allow_session
         approvalResolved(A1 approvedForSession user) -> prepare(i1)
-        > release i1
-        executionStarted(i1) -> run(i1)
-        > ended i1
-        itemEnded(i1 completed ran) -> settled(i1)
         > recover
-        sessionLoaded(allowAll) approvalResolved(A2 abort user) approvalOpened(A3 after A2 stage 0) approvalResolved(A3 approved policy) -> prepare(i2)
+        sessionLoaded(allowAll) itemEnded(i1 cancelled notStarted) approvalResolved(A2 abort user) approvalOpened(A3 after A2 stage 0) approvalResolved(A3 approved policy) -> settled(i1) prepare(i2)
         > release i2
         executionStarted(i2) -> run(i2)
         ",

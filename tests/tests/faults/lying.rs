@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use placet::log::{
-    Append, CommandRow, Draft, Head, Header, Lease, Log, LogError, PendingRow, SessionMeta,
-    SessionRow, Snapshot, Stored, Verification, Version,
+    Append, CommandRow, Draft, GrantStore, Head, Header, Lease, Log, LogError, PendingRow,
+    SessionMeta, SessionRow, Snapshot, Stored, Verification, Version,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -144,5 +144,9 @@ impl Log for LyingLog {
 
     async fn verify(&self, session: &str) -> Result<Verification, LogError> {
         self.catch_up().await.verify(session).await
+    }
+
+    fn grants(&self) -> &dyn GrantStore {
+        self.inner.grants()
     }
 }

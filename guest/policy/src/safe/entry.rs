@@ -223,7 +223,9 @@ impl Entry {
             }
             seen.push(name);
         }
-        for name in self.needs.split_ascii_whitespace().chain(self.operands_need.split_ascii_whitespace()) {
+        for name in
+            self.needs.split_ascii_whitespace().chain(self.operands_need.split_ascii_whitespace())
+        {
             if !allowed.contains(&name) {
                 faults.push(format!("needs {name}, which it does not allow"));
             }

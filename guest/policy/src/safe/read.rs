@@ -30,7 +30,10 @@ pub(super) struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// The values of the flags of these names.
     pub(super) fn values(&self, names: &[&str]) -> impl Iterator<Item = &'a str> {
-        self.flags.iter().filter(move |(name, _)| names.contains(name)).filter_map(|(_, value)| *value)
+        self.flags
+            .iter()
+            .filter(move |(name, _)| names.contains(name))
+            .filter_map(|(_, value)| *value)
     }
 
     /// Whether one of these flags is there.
@@ -172,7 +175,8 @@ impl<'a> Reader<'a> {
                 return self.take(word, takes, None, rest);
             }
             Style::Single => {
-                let word = word.strip_prefix('-').filter(|bare| bare.starts_with('-')).unwrap_or(word);
+                let word =
+                    word.strip_prefix('-').filter(|bare| bare.starts_with('-')).unwrap_or(word);
                 let (name, value) = split(word);
                 let takes = self.flag(name)?;
                 return self.take(name, takes, value, rest);
@@ -356,8 +360,14 @@ impl<'a> Reader<'a> {
 
     fn end(self) -> Result<Reading<'a>, Stop> {
         let command = self.command.clone();
-        let entry = self.chain.last().copied().filter(|_| self.here);
-        let incomplete = || Stop::Unknown(format!("`{command}` needs a subcommand that only reads"));
+        // `az vm --help`: a group of commands, and a flag that answers by itself.
+        let answers = |entry: &&Entry| {
+            let mut names = entry.needs.split_ascii_whitespace();
+            names.any(|name| self.flags.iter().any(|(flag, _)| *flag == name))
+        };
+        let entry = self.chain.last().copied().filter(|entry| self.here || answers(entry));
+        let incomplete =
+            || Stop::Unknown(format!("`{command}` needs a subcommand that only reads"));
         let entry = entry.ok_or_else(incomplete)?;
         let Self { flags, operands, runs, .. } = self;
         let reading = Reading { entry, command, flags, operands, runs };

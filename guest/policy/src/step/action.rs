@@ -1,17 +1,18 @@
 //! Actions: proposed and judged, released, ended.
 
 use super::{Draft, Stop, begin_next_turn, complete_turn, misuse};
-use crate::codec::{self, Body, Item, Request, ResolvedBy, Subject, Terminal};
+use crate::codec::{self, Body, Item, Request, Resolution, ResolvedBy, Subject, Terminal};
 use crate::describe;
 use crate::evaluate::{self, Verdict, facts_digest};
 use crate::fold::first_unresolved;
 use crate::ids;
 use crate::limits;
 use crate::menu;
+use crate::prefix;
 use crate::state::{self, Phase};
 use crate::subject::{self, Reading};
 use crate::types::{
-    Action, Decision, Effect, EndStatus, Execution, ExecutionEnd, Mark, Proposal, Release,
+    Action, Context, Decision, Effect, EndStatus, Execution, ExecutionEnd, Mark, Proposal, Release,
     TableRow, Unjudged, Waiter,
 };
 
@@ -138,7 +139,7 @@ fn open_approval(
     reading: Reading,
     verdict: &Verdict,
 ) -> Result<(), Stop> {
-    let request = request(draft.state()?, action, reading, verdict);
+    let request = request(draft.state()?, draft.context, action, reading, verdict);
     draft.push(
         &Body::ApprovalOpened {
             approval: approval.to_owned(),
@@ -154,23 +155,33 @@ fn open_approval(
 /// Everything of a request that does not change while it is open.
 pub(crate) fn request(
     state: &state::State,
+    context: &Context,
     action: &Action,
     reading: Reading,
     verdict: &Verdict,
 ) -> Request {
-    let mut subject = reading.subject;
+    let Reading { mut subject, stages: read, .. } = reading;
+    let protected = verdict.row == TableRow::Protected;
+    // What no grant covers is offered none.
+    let lasting =
+        !matches!(verdict.row, TableRow::Protected | TableRow::UnknownKind | TableRow::AskRule);
+    let mut root = context.grants_root.clone().filter(|_| lasting);
     let mut current = 0;
-    if let Subject::Shell { stages, workspace, .. } = &mut subject {
+    if let Subject::Shell { command, stages, workspace } = &mut subject {
         workspace.clone_from(&state.workspace);
         let resolutions = verdict.resolutions();
         for (stage, resolution) in stages.iter_mut().zip(&resolutions) {
             stage.resolution = resolution.clone();
         }
         current = first_unresolved(&resolutions).unwrap_or(0);
+        root = root.filter(|_| menu::may_grant_prefixes(command, action, workspace.as_deref()));
+        for (stage, read) in stages.iter_mut().zip(&read).filter(|_| root.is_some()) {
+            if stage.resolution == Resolution::Unresolved {
+                stage.prefix = prefix::suggest(read).unwrap_or_default();
+            }
+        }
     }
-    let protected = verdict.row == TableRow::Protected;
-    let menu = menu::menu(&subject, &action.working_folder, protected);
-    Request {
+    let mut request = Request {
         turn: action.turn_id.clone(),
         task: action.task_id.clone(),
         item: action.item_id.clone(),
@@ -179,10 +190,14 @@ pub(crate) fn request(
         args: action.raw_args.clone(),
         subject,
         current,
-        menu,
+        menu: Vec::new(),
         protected,
         agent_waits: action.waiter == Waiter::Agent,
-    }
+        folder: action.working_folder.clone(),
+        root: root.filter(|root| menu::is_shown_in_one_line(root)),
+    };
+    request.menu = menu::menu(&request, lasting);
+    request
 }
 
 /// Asks every subscribed connection about an approval that was just opened.
@@ -215,6 +230,7 @@ fn settled_by_grant(
             why: format!("session grant of {grant}"),
             amendment: None,
             grant: None,
+            lasting: None,
             command: None,
             client: None,
             connection: None,

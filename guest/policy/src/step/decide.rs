@@ -1,17 +1,16 @@
 //! Decisions: checked against what is pending now, then recorded, then acknowledged.
 
-use super::{Draft, Stop, close_turn, denied_item, misuse};
-use crate::codec::{self, Amendment, Body, Request, Resolution, ResolvedBy};
+use super::{Draft, Stop, action, close_turn, denied_item, keeping, misuse, settle};
+use crate::codec::{self, Amendment, Body, Lasting, Request, Resolution, ResolvedBy};
 use crate::describe;
 use crate::erase;
 use crate::fold::first_unresolved;
 use crate::grants;
-use crate::menu::Choice;
+use crate::menu::{self, Choice};
 use crate::render;
-use crate::state::Approval;
-use crate::types::{
-    self, ChoiceFault, Decide, Effect, Mark, Refusal, Requirement, Resolution as Winner,
-};
+use crate::saved::{self, Covers};
+use crate::state::{Approval, State};
+use crate::types::{ChoiceFault, Decide, Effect, Mark, Refusal, Requirement, Resolution as Winner};
 use serde_json::json;
 
 pub(super) fn decide(draft: &mut Draft<'_>, decide: &Decide) -> Result<(), Stop> {
@@ -25,16 +24,17 @@ pub(super) fn decide(draft: &mut Draft<'_>, decide: &Decide) -> Result<(), Stop>
     if open.protected && !decide.caller.subscribed {
         return Err(Stop::Refused(Refusal::ReviewerUnavailable(open.id)));
     }
-    let terminal = if choice.decision == "approved" {
-        approve_stage(draft, &open, &request, &choice, decide)?
-    } else if choice.approves() {
-        approve(draft, &open, &request, &choice, decide)?;
-        true
-    } else {
+    let terminal = if !choice.approves() {
         resolve(draft, &open, &choice.decision, ResolvedBy::User, "rejected", Some(decide))?;
         denied_item(draft, &open.item, "approval aborted")?;
         close_turn(draft, &open.turn)?;
         true
+    } else if choice.scope == "session" {
+        let stages = Ending::approved(&open).stages;
+        approve(draft, &open, &request, &choice, decide, stages)?;
+        true
+    } else {
+        approve_stage(draft, &open, &request, &choice, decide)?
     };
     let ack = json!({
         "commandId": decide.command.id, "status": "accepted", "approvalId": open.id,
@@ -78,18 +78,18 @@ fn chosen(open: &Approval, request: &Request, decide: &Decide) -> Result<Choice,
             why: why.to_owned(),
         }))
     };
-    let choice = request
-        .menu
-        .iter()
+    let choice = menu::at(request, open.current)
+        .into_iter()
         .find(|choice| choice.id == decide.choice_id)
         .ok_or_else(|| fault("it is not on this approval's menu"))?;
     if decide.feedback && !choice.feedback {
         return Err(fault("it takes no feedback"));
     }
-    Ok(choice.clone())
+    Ok(choice)
 }
 
-/// Allows the current stage once; terminal when no stage is left.
+/// Allows the current stage, once or with a grant for what it starts with; terminal when
+/// no stage is left.
 fn approve_stage(
     draft: &mut Draft<'_>,
     open: &Approval,
@@ -97,12 +97,23 @@ fn approve_stage(
     choice: &Choice,
     decide: &Decide,
 ) -> Result<bool, Stop> {
+    let prefix = menu::prefix(request, open.current).filter(|_| choice.scope == menu::LOCAL);
+    let resolution = prefix.map_or(Resolution::AllowOnce, |words| Resolution::PolicyAmendment {
+        prefix: words.to_vec(),
+    });
     let mut stages = open.stages.clone();
-    if let Some(stage) = usize::try_from(open.current).ok().and_then(|i| stages.get_mut(i)) {
-        *stage = Resolution::AllowOnce;
+    let mut also = Vec::new();
+    for (index, stage) in (0..).zip(stages.iter_mut()) {
+        let same = prefix.is_some() && menu::prefix(request, index) == prefix;
+        if index == open.current {
+            *stage = resolution.clone();
+        } else if same && *stage == Resolution::Unresolved {
+            *stage = resolution.clone();
+            also.push(index);
+        }
     }
     let Some(next) = first_unresolved(&stages) else {
-        approve(draft, open, request, choice, decide)?;
+        approve(draft, open, request, choice, decide, stages)?;
         return Ok(true);
     };
     draft.push(
@@ -110,65 +121,79 @@ fn approve_stage(
             approval: open.id.clone(),
             item: open.item.clone(),
             source_index: open.current,
+            also,
             choice: choice.id.clone(),
             decision: choice.decision.clone(),
-            resolution: Resolution::AllowOnce,
+            resolution,
             current: next,
             subject: describe::subject_now(&request.subject, &stages),
-            menu: request.menu.clone(),
+            menu: menu::at(request, next),
             command: decide.command.id.clone(),
             client: decide.caller.client.clone(),
             connection: decide.caller.connection.clone(),
         },
         vec![Mark::View],
     )?;
-    let record = draft.record(open.sequence)?;
-    let now = draft.state()?.approval(&open.id).cloned();
-    let now = now.ok_or_else(|| misuse("the approval is gone"))?;
-    let asked = describe::presented(&draft.context.session_id, &now, record)?;
-    draft.effects.push(Effect::Ask(asked));
+    action::ask(draft, &open.id)?;
     Ok(false)
 }
 
-/// Approves the whole action and has it prepared.
+/// Approves the whole action and has it prepared. A grant for the session settles what
+/// else it covers; one that outlives it first has to be kept.
 fn approve(
     draft: &mut Draft<'_>,
     open: &Approval,
     request: &Request,
     choice: &Choice,
     decide: &Decide,
+    stages: Vec<Resolution>,
 ) -> Result<(), Stop> {
     let item = draft.state()?.item(&open.item).cloned();
     let item = item.ok_or_else(|| misuse("the item is gone"))?;
     let action = draft.action(item.sequence)?;
-    let lasting = lasting(choice, request, &action);
-    resolve_with(
-        draft,
-        open,
-        &choice.decision,
-        ResolvedBy::User,
-        "approved",
-        Some(decide),
-        lasting,
-    )?;
+    let mut ending = Ending { stages, decide: Some(decide), ..Ending::unchanged(open) };
+    if choice.scope == "session" {
+        // The grant is on the subject that was shown, not on what the action would be read as now.
+        ending.grant =
+            grants::grant(&request.subject, &action).filter(|_| choice.preview.is_some());
+        ending.amendment = amendment(choice, &ending.grant);
+    } else {
+        ending.lasting = lasting(draft.state()?, open, request, choice, &ending.stages);
+        ending.amendment = ending.lasting.as_ref().map(|lasting| Amendment {
+            durability: menu::LOCAL.to_owned(),
+            preview: lasting.preview.clone(),
+        });
+    }
+    let gives = ending.grant.is_some();
+    close(draft, open, &choice.decision, ResolvedBy::User, "approved", ending)?;
+    keeping::keep_new(draft, &open.id)?;
     draft.effects.push(Effect::Prepare(action));
-    Ok(())
+    if gives { settle::siblings(draft) } else { Ok(()) }
 }
 
-/// The amendment and the grant that a lasting choice makes.
-///
-/// The grant is on the subject that was shown, not on what the action would be read as now.
+/// The session grant as clients are told it.
+fn amendment(choice: &Choice, grant: &Option<codec::Grant>) -> Option<Amendment> {
+    let preview = choice.preview.clone().filter(|_| grant.is_some())?;
+    Some(Amendment { durability: choice.scope.clone(), preview })
+}
+
+/// The grant that outlives the session, if this decision or one about an earlier stage
+/// gave one.
 fn lasting(
-    choice: &Choice,
+    state: &State,
+    open: &Approval,
     request: &Request,
-    action: &types::Action,
-) -> Option<(Amendment, codec::Grant)> {
-    if choice.scope != "session" {
-        return None;
-    }
-    let grant = grants::grant(&request.subject, action)?;
-    let preview = choice.preview.clone()?;
-    Some((Amendment { durability: choice.scope.clone(), preview }, grant))
+    choice: &Choice,
+    stages: &[Resolution],
+) -> Option<Lasting> {
+    let root = request.root.clone()?;
+    let covers = match Covers::whole(&request.subject) {
+        Some(whole) if choice.scope == menu::LOCAL => vec![whole],
+        Some(_) => Vec::new(),
+        None => saved::amended(stages, &request.folder),
+    };
+    let (text, preview) = saved::written(&open.id, &root, &covers)?;
+    Some(Lasting { root, text, preview, mode: state.mode_in_force() })
 }
 
 /// Closes a pending approval without leaving a grant.
@@ -180,27 +205,54 @@ pub(crate) fn resolve(
     why: &str,
     decide: Option<&Decide>,
 ) -> Result<(), Stop> {
-    resolve_with(draft, open, decision, by, why, decide, None)
+    let approved = decision.starts_with("approved");
+    let ending = if approved { Ending::approved(open) } else { Ending::unchanged(open) };
+    close(draft, open, decision, by, why, Ending { decide, ..ending })
 }
 
-fn resolve_with(
+/// What a terminal record holds besides the decision.
+pub(super) struct Ending<'a> {
+    /// What has become of each stage.
+    pub(super) stages: Vec<Resolution>,
+    decide: Option<&'a Decide>,
+    amendment: Option<Amendment>,
+    grant: Option<codec::Grant>,
+    lasting: Option<Lasting>,
+}
+
+impl Ending<'_> {
+    /// Every stage as it is.
+    pub(super) fn unchanged(open: &Approval) -> Self {
+        Ending {
+            stages: open.stages.clone(),
+            decide: None,
+            amendment: None,
+            grant: None,
+            lasting: None,
+        }
+    }
+
+    /// What was still open is allowed once.
+    fn approved(open: &Approval) -> Self {
+        let mut ending = Ending::unchanged(open);
+        for stage in ending.stages.iter_mut().filter(|stage| **stage == Resolution::Unresolved) {
+            *stage = Resolution::AllowOnce;
+        }
+        ending
+    }
+}
+
+pub(super) fn close(
     draft: &mut Draft<'_>,
     open: &Approval,
     decision: &str,
     by: ResolvedBy,
     why: &str,
-    decide: Option<&Decide>,
-    lasting: Option<(Amendment, codec::Grant)>,
+    ending: Ending<'_>,
 ) -> Result<(), Stop> {
     let request = describe::opening(open, draft.drafted(open.sequence)?)?;
-    let mut now = open.stages.clone();
-    if decision.starts_with("approved") {
-        for stage in now.iter_mut().filter(|stage| **stage == Resolution::Unresolved) {
-            *stage = Resolution::AllowOnce;
-        }
-    }
-    let evidence = describe::evidence(&request.subject, &now);
-    let (amendment, grant) = lasting.unzip();
+    let Ending { stages, decide, amendment, grant, lasting } = ending;
+    let evidence = describe::evidence(&request.subject, &stages);
     draft.push(
         &Body::ApprovalResolved {
             approval: open.id.clone(),
@@ -211,6 +263,7 @@ fn resolve_with(
             why: why.to_owned(),
             amendment,
             grant,
+            lasting,
             command: decide.map(|decide| decide.command.id.clone()),
             client: decide.map(|decide| decide.caller.client.clone()),
             connection: decide.map(|decide| decide.caller.connection.clone()),

@@ -7,8 +7,10 @@
 
 mod action;
 mod decide;
+mod keeping;
 mod queue;
 mod session;
+mod settle;
 mod turn;
 
 use crate::codec::{self, Body, StopBy};
@@ -26,6 +28,7 @@ use crate::types::{
 
 pub(crate) use action::{ask, close_turn, denied_item, ended_item, request};
 pub(crate) use decide::resolve;
+pub(crate) use keeping::keep;
 pub(crate) use queue::promote;
 pub(crate) use turn::{begin_next_turn, complete_turn};
 
@@ -80,6 +83,9 @@ pub(crate) fn step<'a>(
         Input::Leave(leave) => session::leave(&mut draft, leave)?,
         Input::Unload => session::unload(&mut draft)?,
         Input::Redact(redaction) => erase::redact(&mut draft, redaction)?,
+        Input::Kept(kept) => keeping::kept(&mut draft, kept)?,
+        Input::Granted => settle::siblings(&mut draft)?,
+        Input::Ruled => settle::denied(&mut draft)?,
     }
     // Whatever made room: those that waited for it are next, unless the host leaves.
     if !matches!(input, Input::Shutdown | Input::Leave(_) | Input::Unload | Input::Redact(_)) {
@@ -250,6 +256,14 @@ impl<'a> Draft<'a> {
             Body::ActionProposed { action, .. } => Ok((&action).into()),
             other => Err(misuse(format!("record {sequence} is {}, no action", other.kind()))),
         }
+    }
+
+    /// Whether a batch that is half full would still hold this much more: what is done
+    /// besides must not make too large what was asked for.
+    pub(crate) fn has_room_for(&self, bytes: u64) -> bool {
+        let size = self.records.iter().map(record_bytes).fold(0, usize::saturating_add);
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        size.saturating_add(bytes) <= limits::BATCH_BYTES_MAX / 2
     }
 
     /// Closes the draft: everything goes out together or not at all.

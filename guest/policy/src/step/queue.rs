@@ -42,7 +42,7 @@ fn judge_again(draft: &mut Draft<'_>, item: &state::Item, by_mode: bool) -> Resu
             &mut *draft.ask,
         )
     } else {
-        evaluate::without_mode(&state, &*draft.rules()?, &action, &reading, facts)
+        evaluate::without_mode(&state, draft.context, &*draft.rules()?, &action, &reading, facts)
     };
     // Of the item, so that a recovery that is done again opens the same one.
     let approval = needs_approval(&verdict).then(|| ids::judged(&item.id));

@@ -84,7 +84,7 @@ impl Run {
 
     /// Starts the host, and ends it in order whatever happened.
     async fn hosted(self, script: Option<String>) -> Result<u8, Failure> {
-        let host = Host::open(None, HashMap::new())?;
+        let host = Host::open(None, HashMap::new()).await?;
         let (ours, its) = tokio::io::duplex(64 * 1024);
         let served = tokio::spawn(async move {
             let (input, output) = tokio::io::split(its);

@@ -4,6 +4,7 @@
 //! inside a transaction, [`read`] what needs none, [`hosts`] how a host begins,
 //! and [`schema`] the tables.
 
+mod grants;
 mod held;
 mod hosts;
 mod jobs;
@@ -28,6 +29,7 @@ use self::readers::Readers;
 use self::writer::{Failure, Group, Job, Task};
 use super::error::LogError;
 use super::fault::Faults;
+use super::grants::GrantStore;
 use super::header::{Draft, Header, Stored, encode_batch};
 use super::home::{Home, Life};
 use super::store::{
@@ -366,6 +368,10 @@ impl Log for SqliteLog {
     async fn verify(&self, session: &str) -> Result<Verification, LogError> {
         let id = session.to_owned();
         SqliteLog::read(self, move |db| read::verify(db, &id)).await
+    }
+
+    fn grants(&self) -> &dyn GrantStore {
+        self
     }
 }
 

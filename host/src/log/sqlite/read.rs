@@ -220,7 +220,7 @@ pub(super) fn verify(db: &Connection, session: &str) -> Read<Verification> {
     })
 }
 
-fn all<T, P, F>(db: &Connection, sql: &str, params: P, read: F) -> Read<Vec<T>>
+pub(super) fn all<T, P, F>(db: &Connection, sql: &str, params: P, read: F) -> Read<Vec<T>>
 where
     P: rusqlite::Params,
     F: FnMut(&Row<'_>) -> rusqlite::Result<T>,

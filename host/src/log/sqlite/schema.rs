@@ -16,7 +16,8 @@ use crate::log::home::{Home, cannot_open};
 pub(super) const APPLICATION_ID: i64 = 0x504C_4354;
 
 /// Migration n leads to format n + 1. Released ones are never edited.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE sessions (
     session TEXT PRIMARY KEY NOT NULL,
     created_ms INTEGER NOT NULL,
@@ -77,7 +78,33 @@ CREATE TABLE hosts (
     socket TEXT,
     started_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-"];
+",
+    "
+-- Grants that outlive their session. A revoked one stays: kept again, it is still revoked.
+CREATE TABLE grants (
+    id TEXT PRIMARY KEY NOT NULL,
+    root TEXT NOT NULL,
+    text TEXT NOT NULL,
+    preview TEXT NOT NULL,
+    given_ms INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    client TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    revoked INTEGER NOT NULL
+) STRICT;
+CREATE INDEX grants_root ON grants (root);
+
+-- All grants of a root, or of every root (an empty one), were revoked then.
+CREATE TABLE grant_cuts (
+    root TEXT PRIMARY KEY NOT NULL,
+    cut_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row. Raised with every change of the grants.
+CREATE TABLE grant_revision (revision INTEGER NOT NULL) STRICT;
+INSERT INTO grant_revision (revision) VALUES (0);
+",
+];
 
 /// The format that this program writes.
 pub(super) fn newest() -> i64 {

@@ -13,12 +13,15 @@ use super::entry::Check;
 use super::read::{Reading, Stop};
 
 /// Judges a command whose flags all read.
-pub(super) fn check(
-    reading: &Reading<'_>,
-    table: &Table,
-    outermost: bool,
-) -> Result<(), Stop> {
+pub(super) fn check(reading: &Reading<'_>, table: &Table, outermost: bool) -> Result<(), Stop> {
     let Some(check) = reading.entry.check else { return Ok(()) };
+    // Behind find's `-exec`, what a file is called would be a program.
+    let code = reading.flags.iter().filter_map(|(_, value)| *value);
+    let mut code = code.chain(reading.operands.first().copied());
+    if !outermost && code.any(|text| text.contains("{}")) {
+        let command = &reading.command;
+        return Err(Stop::Unknown(format!("`{command}` would take a file's name for a program")));
+    }
     let verdict = match check {
         Check::Awk => awk::check(reading),
         Check::Dscl => tools::dscl(reading),

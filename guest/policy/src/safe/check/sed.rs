@@ -59,9 +59,9 @@ impl Script<'_> {
                 self.scan.take_while(|next| next != '\n');
                 Ok(())
             }
-            Some('=' | 'd' | 'D' | 'F' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z') => {
-                self.end()
-            }
+            Some(
+                '=' | 'd' | 'D' | 'F' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z',
+            ) => self.end(),
             Some('l' | 'q' | 'Q') => {
                 self.scan.blanks();
                 self.scan.take_while(|next| next.is_ascii_digit());

@@ -11,35 +11,147 @@ const READING: [&str; 7] = ["desc", "describe", "explain", "select", "show", "va
 
 /// Words that write, lock, or read other files or hosts, wherever they stand.
 const WRITING: [&str; 33] = [
-    "alter", "analyze", "attach", "begin", "call", "checkpoint", "copy", "create", "delete",
-    "detach", "do", "drop", "execute", "export", "grant", "handler", "import", "insert", "install",
-    "into", "load", "lock", "merge", "outfile", "pragma", "procedure", "replace", "revoke", "share",
-    "truncate", "update", "upsert", "vacuum",
+    "alter",
+    "analyze",
+    "attach",
+    "begin",
+    "call",
+    "checkpoint",
+    "copy",
+    "create",
+    "delete",
+    "detach",
+    "do",
+    "drop",
+    "execute",
+    "export",
+    "grant",
+    "handler",
+    "import",
+    "insert",
+    "install",
+    "into",
+    "load",
+    "lock",
+    "merge",
+    "outfile",
+    "pragma",
+    "procedure",
+    "replace",
+    "revoke",
+    "share",
+    "truncate",
+    "update",
+    "upsert",
+    "vacuum",
 ];
 
 /// Words before a parenthesis that are no functions.
 const KEYWORDS: [&str; 34] = [
-    "all", "and", "any", "as", "between", "by", "case", "distinct", "else", "except", "exists",
-    "explain", "filter", "from", "group", "having", "in", "intersect", "is", "join", "like",
-    "limit", "not", "on", "or", "order", "over", "select", "then", "union", "using", "values",
-    "when", "where",
+    "all",
+    "and",
+    "any",
+    "as",
+    "between",
+    "by",
+    "case",
+    "distinct",
+    "else",
+    "except",
+    "exists",
+    "explain",
+    "filter",
+    "from",
+    "group",
+    "having",
+    "in",
+    "intersect",
+    "is",
+    "join",
+    "like",
+    "limit",
+    "not",
+    "on",
+    "or",
+    "order",
+    "over",
+    "select",
+    "then",
+    "union",
+    "using",
+    "values",
+    "when",
+    "where",
 ];
 
 /// Functions that only compute.
 const FUNCTIONS: [&str; 62] = [
-    "abs", "array_agg", "avg", "cast", "ceil", "ceiling", "char_length", "coalesce", "concat",
-    "concat_ws", "count", "current_database", "current_schema", "database", "date", "date_format",
-    "date_part", "date_trunc", "datetime", "dense_rank", "extract", "first_value", "floor",
-    "format", "greatest", "group_concat", "hex", "ifnull", "iif", "instr", "julianday", "lag",
-    "last_value", "lead", "least", "left", "length", "lower", "ltrim", "max", "min", "mod", "now",
-    "nullif", "pg_size_pretty", "quote", "rank", "right", "round", "row_number", "rtrim",
-    "sign", "split_part", "strftime", "string_agg", "substr", "substring", "sum", "total", "trim",
-    "upper", "version",
+    "abs",
+    "array_agg",
+    "avg",
+    "cast",
+    "ceil",
+    "ceiling",
+    "char_length",
+    "coalesce",
+    "concat",
+    "concat_ws",
+    "count",
+    "current_database",
+    "current_schema",
+    "database",
+    "date",
+    "date_format",
+    "date_part",
+    "date_trunc",
+    "datetime",
+    "dense_rank",
+    "extract",
+    "first_value",
+    "floor",
+    "format",
+    "greatest",
+    "group_concat",
+    "hex",
+    "ifnull",
+    "iif",
+    "instr",
+    "julianday",
+    "lag",
+    "last_value",
+    "lead",
+    "least",
+    "left",
+    "length",
+    "lower",
+    "ltrim",
+    "max",
+    "min",
+    "mod",
+    "now",
+    "nullif",
+    "pg_size_pretty",
+    "quote",
+    "rank",
+    "right",
+    "round",
+    "row_number",
+    "rtrim",
+    "sign",
+    "split_part",
+    "strftime",
+    "string_agg",
+    "substr",
+    "substring",
+    "sum",
+    "total",
+    "trim",
+    "upper",
+    "version",
 ];
 
 /// Flags that hold a statement, and flags that answer without one.
-const STATEMENT: [&str; 8] =
-    ["-c", "--command", "-e", "--execute", "-cmd", "-q", "-s", "--query"];
+const STATEMENT: [&str; 8] = ["-c", "--command", "-e", "--execute", "-cmd", "-q", "-s", "--query"];
 const ALONE: &str = "-? -h -help --help -l --list -V -version --version";
 
 /// The statement of a flag; of the operand where no flag must be there.
@@ -111,8 +223,24 @@ fn select(statement: &str, in_quotes: &str) -> Verdict {
             '-' if scan.peek() == Some('-') => return Err(unread()),
             '/' if scan.peek() == Some('*') => return Err(unread()),
             ';' => ended = true,
-            '0'..='9' | '+' | '-' | '*' | '/' | '%' | '<' | '>' | '=' | '!' | '|' | ',' | '.'
-            | ')' | '[' | ']' | ':' | '@' => before = String::new(),
+            '0'..='9'
+            | '+'
+            | '-'
+            | '*'
+            | '/'
+            | '%'
+            | '<'
+            | '>'
+            | '='
+            | '!'
+            | '|'
+            | ','
+            | '.'
+            | ')'
+            | '['
+            | ']'
+            | ':'
+            | '@' => before = String::new(),
             _ => return Err(unread()),
         }
     }

@@ -73,8 +73,22 @@ pub(super) fn gh_api(reading: &Reading<'_>) -> Verdict {
 /// A key that holds no credential; the whole list may.
 pub(super) fn git_config(reading: &Reading<'_>) -> Verdict {
     const OPEN: [&str; 16] = [
-        "advice", "branch", "color", "column", "commit", "core", "diff", "fetch", "init", "merge",
-        "pull", "push", "rebase", "remote", "submodule", "user",
+        "advice",
+        "branch",
+        "color",
+        "column",
+        "commit",
+        "core",
+        "diff",
+        "fetch",
+        "init",
+        "merge",
+        "pull",
+        "push",
+        "rebase",
+        "remote",
+        "submodule",
+        "user",
     ];
     let named = reading.values(&["--get", "--get-all"]);
     for key in named.chain(reading.operands.iter().copied()) {
@@ -90,8 +104,18 @@ pub(super) fn git_config(reading: &Reading<'_>) -> Verdict {
 /// Nothing of the environment, and no other file.
 pub(super) fn jq(reading: &Reading<'_>) -> Verdict {
     const NAMES: [&str; 12] = [
-        "ENV", "env", "envsubst", "load", "load_base64", "load_props", "load_str", "load_xml",
-        "strenv", "system", "import", "include",
+        "ENV",
+        "env",
+        "envsubst",
+        "load",
+        "load_base64",
+        "load_props",
+        "load_str",
+        "load_xml",
+        "strenv",
+        "system",
+        "import",
+        "include",
     ];
     let values = reading.flags.iter().filter_map(|(_, value)| *value);
     for text in values.chain(reading.operands.iter().copied()) {
@@ -101,7 +125,8 @@ pub(super) fn jq(reading: &Reading<'_>) -> Verdict {
             let end = rest
                 .find(|next: char| !(next.is_alphanumeric() || next == '_'))
                 .unwrap_or(rest.len());
-            let (word, behind) = rest.split_at_checked(end.max(next.len_utf8())).unwrap_or((rest, ""));
+            let (word, behind) =
+                rest.split_at_checked(end.max(next.len_utf8())).unwrap_or((rest, ""));
             // `.env` is a field.
             if NAMES.contains(&word) && before != Some('.') {
                 return Err(format!("can print the environment or other files with `{word}`"));
@@ -121,51 +146,54 @@ pub(super) fn kubectl_get(reading: &Reading<'_>) -> Verdict {
     let secrets = reading.operands.iter().any(|operand| secret(operand));
     let unseen = reading.has("-f --filename -k --kustomize");
     let mut outputs = reading.values(&["-o", "--output"]);
-    let shows = outputs.any(|output| !["name", "wide"].contains(&output)) || reading.has("--template");
+    let shows =
+        outputs.any(|output| !["name", "wide"].contains(&output)) || reading.has("--template");
     if shows && (secrets || unseen) {
         return Err("prints secrets with this output".to_owned());
     }
     Ok(())
 }
 
-/// Without a dash `e` is the environment; with one it is every process.
+/// `e` without a dash is the environment, with one it is every process. But ps
+/// reads all its words anew without dashes when it does not understand one, so
+/// an `e` stands only beside letters that it always understands.
 pub(super) fn ps(reading: &Reading<'_>) -> Verdict {
+    const LONG: [&str; 8] =
+        ["forest", "headers", "help", "no-headers", "pid", "ppid", "sort", "version"];
+    let refuse = |word: &str| Err(format!("may print the environment of processes with `{word}`"));
+    let (mut every, mut loose) = (None, false);
     let mut words = reading.operands.iter().copied();
     while let Some(word) = words.next() {
-        if word.bytes().all(|byte| byte.is_ascii_digit() || byte == b',') {
-            continue;
-        }
         if let Some(long) = word.strip_prefix("--") {
             let name = long.split('=').next().unwrap_or_default();
-            if !["forest", "headers", "no-headers", "pid", "ppid", "sort", "user", "help", "version"]
-                .contains(&name)
-            {
-                return Err(format!("is not known to read only with `{word}`"));
+            if !LONG.contains(&name) {
+                return refuse(word);
             }
             continue;
         }
+        let dashed = word.starts_with('-');
         let letters = word.strip_prefix('-').unwrap_or(word);
-        let dashed = letters.len() < word.len();
-        let allowed = if dashed { "AaCdefFHjlLMNopPqstTuUVwyx" } else { "aAfhHjlLmnopTuUvwx" };
-        let value = letters.find(['C', 'o', 'p', 'q', 't', 'u', 'U', 'N']).filter(|_| dashed);
-        let (flags, rest) = letters.split_at_checked(value.map_or(letters.len(), |at| at + 1)).unwrap_or((letters, ""));
-        // What begins otherwise is no group of flags; BSD reads one from each word.
-        if !flags.chars().all(|letter| allowed.contains(letter)) {
-            return Err(format!("may print the environment of processes with `{word}`"));
+        // The columns to print are glued to `o` or the next word.
+        let (letters, columns) = match letters.split_once('o') {
+            Some((letters, "")) => (letters, words.next().unwrap_or_default()),
+            Some((letters, columns)) => (letters, columns),
+            None => (letters, ""),
+        };
+        let strict = letters.bytes().all(|letter| b"AadefFcjlyLMHPTNwV".contains(&letter));
+        let known =
+            letters.bytes().all(|letter| b"aAfhHjlLmnpqtTuUvwx,0123456789".contains(&letter));
+        if !(known || (dashed && strict)) || columns.to_ascii_lowercase().contains("env") {
+            return refuse(word);
         }
-        let takes = flags.ends_with(['C', 'o', 'p', 'q', 't', 'N'])
-            || (!dashed && letters.ends_with('o'));
-        if takes && rest.is_empty() {
-            let columns = words.next().unwrap_or_default();
-            if columns.to_ascii_lowercase().contains("env") {
-                return Err("prints the environment of processes".to_owned());
-            }
+        if dashed && letters.contains('e') {
+            every = Some(word);
         }
-        if rest.contains("env") {
-            return Err("prints the environment of processes".to_owned());
-        }
+        loose |= !(dashed && strict);
     }
-    Ok(())
+    match every.filter(|_| loose) {
+        Some(word) => refuse(word),
+        None => Ok(()),
+    }
 }
 
 /// An archive with a colon in its name is on another host.

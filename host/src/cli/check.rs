@@ -1,0 +1,83 @@
+//! `placet check`: what is wrong with rule files.
+
+use super::{EXIT_CONFIGURATION, EXIT_OK, Failure, runtime, show};
+use crate::config::{UserConfig, WorkspaceConfig};
+use crate::engine::types::{Finding, Severity};
+use crate::engine::{Engine, components_folder};
+use crate::home::Home;
+use crate::sessions::Rulebook;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Check rule files: what is wrong with them, with line and column
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Check {
+    /// The files; without one the user's own placet.toml and that of this folder
+    files: Vec<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  placet check               the rules in force here
+  placet check draft.toml    a file before it is put in place
+
+It ends with 0 when nothing is wrong (warnings are only said), else with 3.";
+
+impl Check {
+    pub(super) fn run(self) -> Result<u8, Failure> {
+        runtime()?.block_on(self.check())
+    }
+
+    async fn check(self) -> Result<u8, Failure> {
+        let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
+        let home =
+            Home::open(&Home::default_folder().map_err(configuration)?).map_err(configuration)?;
+        let engine = Engine::load(&components_folder()?, &home.cache())?;
+        let mut errors = 0_u64;
+        let mut looked = 0_u64;
+        if self.files.is_empty() {
+            let folder = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
+            UserConfig::read(home.folder()).map_err(configuration)?;
+            if let Some(folder) = &folder {
+                WorkspaceConfig::read(folder).map_err(configuration)?;
+            }
+            let set = Rulebook::new(home.folder()).at(folder.as_deref());
+            looked = set.layers.len() as u64;
+            errors = tell(&engine.check_rules(set.layers).await?);
+        }
+        for file in &self.files {
+            if let Err(error) = std::fs::metadata(file) {
+                return Err(configuration(format!("cannot read {}: {error}", file.display())));
+            }
+            looked += 1;
+            errors += tell(&engine.check_rules(Rulebook::file(file).layers).await?);
+        }
+        if errors == 0 {
+            show::line(format_args!("{looked} rule files, nothing wrong"));
+            return Ok(EXIT_OK);
+        }
+        show::tell(format_args!(
+            "placet: {errors} errors; nothing is allowed by rules until they are mended"
+        ));
+        Ok(EXIT_CONFIGURATION)
+    }
+}
+
+/// Prints findings; how many are errors.
+pub(super) fn tell(findings: &[Finding]) -> u64 {
+    let mut errors = 0_u64;
+    for found in findings {
+        let severity = match found.severity {
+            Severity::Error => {
+                errors += 1;
+                "error"
+            }
+            Severity::Warning => "warning",
+        };
+        let Finding { layer, line, column, message, hint, .. } = found;
+        let hint = if hint.is_empty() { String::new() } else { format!("; {hint}") };
+        show::tell(show::visible(&format!("{layer}:{line}:{column}: {severity}: {message}{hint}")));
+    }
+    errors
+}
