@@ -220,7 +220,7 @@ fn candidates<'a>(set: &'a RuleSet, effect: Effect, rule: &Rule) -> impl Iterato
 pub(crate) fn covers(wider: &Rule, rule: &Rule) -> bool {
     match (&wider.body, &rule.body) {
         (Body::Kind(kind), _) => *kind == rule.kind(),
-        (Body::Shell(mine), Body::Shell(theirs)) => mine.covers(theirs),
+        (Body::Shell(mine), Body::Shell(theirs)) => mine.covers(wider.effect, theirs, rule.effect),
         (Body::File(mine), Body::File(theirs)) => mine.covers(theirs),
         (Body::Network(mine), Body::Network(theirs)) => mine.covers(theirs),
         (Body::Socket(mine), Body::Socket(theirs)) => super::path::all_covered(mine, theirs),
