@@ -12,7 +12,7 @@ use placet_policy::shell::{Parsed, Stage, What, bare_words, stages};
 /// size bounds.
 pub fn shell_stages(data: &[u8]) {
     let command = String::from_utf8_lossy(data);
-    let home = (data.len() % 2 == 0).then_some("/home/user");
+    let home = data.len().is_multiple_of(2).then_some("/home/user");
     let parsed = stages(&command, home);
     assert!(parsed == stages(&command, home), "another answer for {command:?}");
     assert!(!parsed.opaque || parsed.stages.len() == 1, "opaque in parts: {command:?}");
