@@ -48,8 +48,7 @@ fn consistent(stage: &Stage, command: &str) {
     assert!(ascending && inside, "unknown words of {stage:?} in {command:?}");
     let known = stage.unknown.is_empty() && stage.what != What::Opaque;
     assert!(known || !stage.complete, "complete and unknown: {stage:?} in {command:?}");
-    let targets = stage.redirects.iter().all(|redirect| redirect.target.is_some());
-    assert!(targets || !stage.complete, "complete and unknown: {stage:?} in {command:?}");
+    assert!(!stage.code || !stage.settled(), "settled and unknown: {stage:?} in {command:?}");
 }
 
 /// A rule file: a set and findings always, always the same, and findings that point
