@@ -38,13 +38,16 @@ impl Check {
         let mut looked = 0_u64;
         if self.files.is_empty() {
             let folder = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
-            UserConfig::read(home.folder()).map_err(configuration)?;
-            if let Some(folder) = &folder {
-                WorkspaceConfig::read(folder).map_err(configuration)?;
-            }
             let set = Rulebook::new(home.folder()).at(folder.as_deref());
             looked = set.layers.len() as u64;
             errors = tell(&engine.check_rules(set.layers).await?);
+            // What is no TOML was told already, with its place like everything else.
+            if errors == 0 {
+                UserConfig::read(home.folder()).map_err(configuration)?;
+                if let Some(folder) = &folder {
+                    WorkspaceConfig::read(folder).map_err(configuration)?;
+                }
+            }
         }
         for file in &self.files {
             if let Err(error) = std::fs::metadata(file) {

@@ -3,6 +3,7 @@
 //! Nothing is decided here. A query that cannot be resolved gives no fact, and
 //! no fact fails closed in the guest.
 
+mod lists;
 mod repository;
 mod worktree;
 
@@ -12,28 +13,6 @@ use crate::engine::types::{PathClass, PathFact, PathQuery};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-
-/// Folders and files that hold credentials, wherever they lie. What users add to
-/// this comes with the reviewer's own issue; without it a command that is known
-/// to read only could print a key unasked.
-const CREDENTIALS: [&str; 13] = [
-    ".aws",
-    ".azure",
-    ".docker",
-    ".env",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".ssh",
-];
-
-/// The same by their whole path.
-const CREDENTIAL_FILES: [&str; 2] = ["/etc/gshadow", "/etc/shadow"];
 
 /// What the evaluator asks about the repository that a folder belongs to.
 const REPOSITORY: &str = ".git/config";
@@ -74,25 +53,77 @@ impl Reviewer {
         let wanted = base.join(&query.text);
         let (canonical, exists) = resolve(&wanted)?;
         let linked = canonical != lexical(&wanted);
-        let class = self.class(&canonical);
+        let class = self.worst(&canonical, &wanted);
         let canonical = canonical.to_str()?.to_owned();
         Some(PathFact { query, canonical, exists, linked, class })
     }
 
-    /// Whose a canonical path is.
+    /// Whose a path is, as it is and by every name that leads there: a folder of settings
+    /// that is a link stays what it is to the programs that open it.
     #[must_use]
-    pub fn class(&self, canonical: &Path) -> PathClass {
-        if canonical.starts_with(&self.own) && !canonical.starts_with(&self.scratch) {
-            return PathClass::PlacetOwn;
+    pub fn worst(&self, canonical: &Path, wanted: &Path) -> PathClass {
+        let classes = names_on_the_way(wanted).into_iter().map(|path| self.class(&path));
+        let weight = |class: &PathClass| match class {
+            PathClass::Ordinary => 0,
+            PathClass::Protected => 1,
+            PathClass::Credential => 2,
+            PathClass::PlacetOwn => 3,
+        };
+        let worst = classes.max_by_key(weight).unwrap_or(PathClass::Ordinary);
+        let own = self.class(canonical);
+        if weight(&own) >= weight(&worst) { own } else { worst }
+    }
+
+    /// Whose a path is by its text.
+    fn class(&self, canonical: &Path) -> PathClass {
+        if canonical.starts_with(&self.own) {
+            return match canonical.strip_prefix(&self.scratch) {
+                // Its own names say nothing; what is put in it does.
+                Ok(inside) => listed(&Path::new("/").join(inside)),
+                Err(_) => PathClass::PlacetOwn,
+            };
         }
-        let named = |part: Component<'_>| CREDENTIALS.iter().any(|name| part.as_os_str() == *name);
-        let listed = CREDENTIAL_FILES.iter().any(|file| canonical == Path::new(file));
-        if listed || canonical.components().any(named) {
-            PathClass::Credential
-        } else {
-            PathClass::Ordinary
+        listed(canonical)
+    }
+}
+
+fn listed(path: &Path) -> PathClass {
+    if lists::holds_credentials(path) {
+        PathClass::Credential
+    } else if lists::is_protected(path) {
+        PathClass::Protected
+    } else {
+        PathClass::Ordinary
+    }
+}
+
+/// More links than this on one way are a loop.
+const LINKS_MAX: usize = 40;
+
+/// A path by its text, and once more for each link that it goes through.
+fn names_on_the_way(wanted: &Path) -> Vec<PathBuf> {
+    let mut names = vec![lexical(wanted)];
+    let parts = |path: &Path| -> Vec<OsString> {
+        path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
+    };
+    let mut rest = parts(wanted);
+    let mut done = PathBuf::new();
+    while let Some(name) = rest.pop() {
+        done.push(&name);
+        if name == ".." || name == "." || names.len() > LINKS_MAX {
+            done = lexical(&done);
+            continue;
+        }
+        if let Ok(target) = done.read_link() {
+            let mut named = done.clone();
+            named.extend(rest.iter().rev());
+            names.push(lexical(&named));
+            done.pop();
+            rest.extend(parts(&target));
         }
     }
+    names.push(done);
+    names
 }
 
 /// The canonical path and whether it exists; where it does not, the canonical
@@ -187,7 +218,7 @@ mod tests {
 
     #[test]
     fn paths_are_told_by_where_they_lead() {
-        use PathClass::{Credential, Ordinary, PlacetOwn};
+        use PathClass::{Credential, Ordinary, PlacetOwn, Protected};
         let nothing = |_: &Path| {};
         let linked = |root: &Path| {
             std::os::unix::fs::symlink(root.join("home"), root.join("work/l")).unwrap();
@@ -209,6 +240,21 @@ mod tests {
         assert_eq!(check("x.env", nothing), ordinary("ROOT/work/x.env", false));
         assert_eq!(check("/etc/shadow", nothing).map(|fact| fact.3), Some(Credential));
         assert_eq!(check("loop", linked), None);
+        let hooked = |root: &Path| {
+            std::fs::create_dir_all(root.join("dots/agent/hooks")).unwrap();
+            std::os::unix::fs::symlink(root.join("dots/agent"), root.join("work/.claude")).unwrap();
+            std::os::unix::fs::symlink(".claude/hooks", root.join("work/h")).unwrap();
+            std::os::unix::fs::symlink(root.join("dots"), root.join("work/.ssh")).unwrap();
+        };
+        let class = |text: &str| check(text, hooked).map(|fact| fact.3);
+        assert_eq!(class(".git/hooks/pre-commit"), Some(Protected));
+        assert_eq!(class("a/../.git/config"), Some(Protected));
+        assert_eq!(class(".claude/settings.json"), Some(Protected));
+        assert_eq!(class("h/start"), Some(Protected));
+        assert_eq!(class("./h/../x"), Some(Protected));
+        assert_eq!(class(".ssh/agent"), Some(Credential));
+        assert_eq!(class("../dots/agent"), Some(Ordinary));
+        assert_eq!(class("../home/scratch/s/.git/config"), Some(Protected));
         assert_eq!(check("a\0b", nothing), None);
     }
 }

@@ -4,7 +4,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod check;
 mod components;
+mod explain;
 mod fences;
 mod log;
 mod log_delete;

@@ -6,6 +6,7 @@ mod ceiling;
 mod clamp;
 mod decision_table;
 mod differential;
+mod field;
 mod formats;
 mod grants;
 mod known_safe;

@@ -179,11 +179,10 @@ pub(crate) fn request(
         current = first_unresolved(&resolutions).unwrap_or(0);
         root = root.filter(|_| menu::may_grant_prefixes(command, action, workspace.as_deref()));
         for (stage, read) in stages.iter_mut().zip(&read).filter(|_| root.is_some()) {
-            if stage.resolution == Resolution::Unresolved {
-                if let Some(Words { words, exact }) = suggested(read, action, workspace.as_deref())
-                {
-                    (stage.prefix, stage.exact) = (words, exact);
-                }
+            if stage.resolution == Resolution::Unresolved
+                && let Some(Words { words, exact }) = suggested(read, action, workspace.as_deref())
+            {
+                (stage.prefix, stage.exact) = (words, exact);
             }
         }
     }

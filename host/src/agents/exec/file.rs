@@ -87,7 +87,8 @@ impl FileHandle {
             let real = real_path(&folder)?.join(&name);
             (FileHandle::New(folder, name), real)
         };
-        fact.class = reviewer.class(&real);
+        let named = Path::new(&fact.query.base).join(&fact.query.text);
+        fact.class = reviewer.worst(&real, &named);
         fact.canonical = real.to_str()?.to_owned();
         Some((handle, fact))
     }

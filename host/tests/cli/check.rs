@@ -1,0 +1,82 @@
+//! `placet check`: what is wrong with rule files, and with which exit code that ends.
+
+use crate::common::{Ended, Home};
+use std::fs;
+
+/// The check of a file, and of the same text as the user's own rules.
+fn check(text: &str, code: i32, words: &[&str]) {
+    let home = Home::new();
+    let file = home.workspace().join("draft.toml");
+    fs::write(&file, text).unwrap();
+    let named = home.run(&["check", file.to_str().unwrap()]);
+    fs::write(home.path().join("placet.toml"), text).unwrap();
+    let output = home.command(&["check"]).current_dir(home.workspace()).output().unwrap();
+    let own = Ended {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    };
+    for ended in [named, own] {
+        assert_eq!(ended.code, code, "{text}: {}{}", ended.out, ended.err);
+        assert_eq!(code == 0, ended.out.contains("nothing wrong"), "{}", ended.out);
+        for word in words {
+            assert!(ended.err.contains(word), "{word:?} is not in {}", ended.err);
+        }
+    }
+}
+
+const GOOD: &str = "[[rule]]\neffect = \"allow\"\nshell = [\"make\"]\n";
+
+#[test]
+fn what_is_right_ends_with_zero() {
+    check("", 0, &[]);
+    check(GOOD, 0, &[]);
+    check(&format!("[serve]\n\n{GOOD}"), 0, &[]);
+}
+
+#[test]
+fn a_warning_alone_ends_with_zero() {
+    check(&format!("{GOOD}\n{GOOD}"), 0, &[":5:1: warning: "]);
+}
+
+#[test]
+fn a_broken_file_is_told_with_line_and_column() {
+    check("[[rule]]\neffect = \"allow\nshell = [\"make\"]\n", 3, &[":2:16: error: "]);
+    check("[[rule]]\neffect = \"alow\"\nshell = [\"make\"]\n", 3, &[":2:10: error: ", "`allow`"]);
+    check("[[rule]]\neffect = \"deny\"\nnetwork = \"*\"\n", 3, &[":3:11: error: ", "everything"]);
+    check(
+        "[[rule]]\neffect = \"deny\"\ntool = \"Bash\"\nwhen = \"rm\"\n",
+        3,
+        &[":4:1: error: ", "when"],
+    );
+}
+
+#[test]
+fn a_kind_that_is_not_known_is_told_with_line_and_column() {
+    check("[[rule]]\neffect = \"allow\"\nkind = \"browser\"\n", 3, &[":3:8: error: ", "browser"]);
+    check("[[rule]]\neffect = \"allow\"\nbrowser = \"*\"\n", 3, &[":3:1: error: ", "browser"]);
+}
+
+#[test]
+fn everything_wrong_is_told_at_once() {
+    let two = "[[rule]]\neffect = \"alow\"\nshell = [\"make\"]\n\n[[rule]]\neffect = \"deny\"\n";
+    check(two, 3, &[":2:10: ", ":5:1: ", "2 errors"]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told() {
+    let home = Home::new();
+    let ended = home.run(&["check", "nowhere.toml"]);
+    assert_eq!((ended.code, ended.out.as_str()), (3, ""));
+    assert!(ended.err.contains("nowhere.toml"), "{}", ended.err);
+}
+
+#[test]
+fn a_workspaces_file_is_checked_too_and_may_only_narrow() {
+    let home = Home::new();
+    fs::write(home.workspace().join("placet.toml"), GOOD).unwrap();
+    let ended = home.command(&["check"]).current_dir(home.workspace()).output().unwrap();
+    let err = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{err}");
+    assert!(err.contains("placet.toml:1:1: error: ") && err.contains("trust"), "{err}");
+}
