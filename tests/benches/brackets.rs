@@ -37,6 +37,7 @@ fn main() -> Result<()> {
     script.run("turn one")?;
     script.session.rules.push(placet_tests::rules::toml("no-rm deny shell rm")?);
     let state = script.session.state.clone().unwrap_or_default();
+    let rules = [script.session.supplied_rules()];
     let context = script.session.context.clone();
     let (mut native, mut component) = (Native::new(), InComponent::new()?);
     let mut over = Vec::new();
@@ -45,9 +46,9 @@ fn main() -> Result<()> {
         for case in cases(levels, "rm -rf x") {
             let facts = Facts { paths: Vec::new(), environment: String::new() };
             let proposal = Proposal { action: shell(&case.command), facts, last: false };
-            let prepared = Prepared::explain(&state, &context, &proposal)?;
+            let prepared = Prepared::explain(&state, &context, &proposal, &rules)?;
             let in_component = median(|| component.call(&prepared))?;
-            let here = median(|| native.explain(&state, &context, &proposal).map(drop))?;
+            let here = median(|| native.explain(&state, &context, &proposal, &rules).map(drop))?;
             timed.push(Timed { case, proposal, prepared, native: here, component: in_component });
         }
         for slow in timed.iter().filter(|timed| timed.native.max(timed.component) > LIMIT) {
@@ -63,7 +64,7 @@ fn main() -> Result<()> {
         if let Some(slowest) = timed.iter().max_by_key(|timed| timed.native) {
             let id = BenchmarkId::new("native", slowest.case.form);
             group.bench_with_input(id, &slowest.proposal, |b, proposal| {
-                b.iter(|| native.explain(&state, &context, proposal).map(drop));
+                b.iter(|| native.explain(&state, &context, proposal, &rules).map(drop));
             });
         }
         if let Some(slowest) = timed.iter().max_by_key(|timed| timed.component) {

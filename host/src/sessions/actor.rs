@@ -299,7 +299,7 @@ impl Actor {
             Input::Propose(Proposal { action, last, .. }) => Some((action.clone(), *last)),
             _ => None,
         };
-        let question = Question::Step(Some(Arc::clone(&self.state)), input);
+        let question = Question::Step(Some(Arc::clone(&self.state)), Box::new(input));
         let root = self.root.as_deref();
         let asked = advance::ask(&self.hub, &self.session, root, &self.ledger, &question).await;
         let outcome = match asked {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// What the component is asked.
 pub(super) enum Question {
-    Step(Option<Arc<[u8]>>, Input),
+    Step(Option<Arc<[u8]>>, Box<Input>),
     Recover(Arc<[u8]>, Recovery),
 }
 
@@ -55,7 +55,7 @@ pub(super) async fn ask(
         let reply = match question {
             Question::Step(state, input) => {
                 hub.engine
-                    .step(state.clone(), context.clone(), input.clone(), supplied.clone())
+                    .step(state.clone(), context.clone(), (**input).clone(), supplied.clone())
                     .await?
             }
             Question::Recover(state, recovery) => {

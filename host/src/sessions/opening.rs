@@ -90,7 +90,7 @@ pub(super) async fn start(
     let ledger = Ledger::default();
     hub.rules.enter(&session, workspace.as_deref());
     let root = saving::root(workspace.as_deref());
-    let question = Question::Step(None, input);
+    let question = Question::Step(None, Box::new(input));
     let outcome = advance::ask(hub, &session, root.as_deref(), &ledger, &question)
         .await
         .map_err(|halted| fault(halted, &start.id))?;

@@ -42,7 +42,7 @@ impl Hub {
         let (mut version, mut last) = (head.version, head.sequence);
         for named in sequences.chunks(limits::REDACTED_RECORDS_MAX) {
             let redaction = Redaction { client: client.to_owned(), sequences: named.to_vec() };
-            let question = Question::Step(Some(state), Input::Redact(redaction));
+            let question = Question::Step(Some(state), Box::new(Input::Redact(redaction)));
             let outcome = advance::ask(self, session, None, &Ledger::default(), &question)
                 .await
                 .map_err(|halted| opening::fault(halted, ""))?;
