@@ -252,7 +252,7 @@ fn allowed<'a>(case: &Case<'a>, subject: &Subject) -> Option<Hit<'a>> {
 }
 
 /// A path made absolute by its text alone.
-fn lexical(base: &str, text: &str) -> String {
+pub(crate) fn lexical(base: &str, text: &str) -> String {
     let start = if text.starts_with('/') { "" } else { base };
     let mut parts: Vec<&str> = Vec::new();
     for part in start.split('/').chain(text.split('/')) {
