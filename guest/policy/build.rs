@@ -87,6 +87,7 @@ fn write_entry(text: &mut String, entry: &Entry) -> std::fmt::Result {
         any_flag,
         operands,
         most,
+        open,
         needs,
         operands_need,
         check,
@@ -110,6 +111,7 @@ fn write_entry(text: &mut String, entry: &Entry) -> std::fmt::Result {
         writeln!(text, "            (Cow::Borrowed({names:?}), Cow::Borrowed({reason:?})),")?;
     }
     writeln!(text, "        ]),\n        any_flag: {any_flag},\n        most: {most:?},")?;
+    writeln!(text, "        open: {open},")?;
     writeln!(text, "        style: Style::{style:?},\n        operands: Operands::{operands:?},")?;
     match check {
         Some(check) => writeln!(text, "        check: Some(Check::{check:?}),")?,

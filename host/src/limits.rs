@@ -156,3 +156,6 @@ pub const SOCKET_DRAIN_MS_MAX: u64 = 1_000;
 
 /// How long our own commands wait for another host to answer on its socket.
 pub const SOCKET_ANSWER_MS_MAX: u64 = 10_000;
+
+/// How often rule files are looked at for what is pending, in milliseconds.
+pub const RULES_LOOK_MS: u64 = 500;

@@ -18,5 +18,6 @@ pub mod random;
 pub mod rules;
 pub mod script;
 pub mod session;
+pub mod targets;
 pub mod transcript;
 pub mod vectors;

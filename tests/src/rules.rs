@@ -26,15 +26,19 @@ pub fn toml(line: &str) -> Result<String> {
     Ok(format!("[[rule]]\nid = {id:?}\neffect = {effect:?}\n{matches}\n{message}"))
 }
 
-/// The rules of a session in a test.
-pub fn set(rules: &[String]) -> RuleSet {
+/// The rules and lasting grants of a session in a test.
+pub fn set(rules: &[String], grants: &[String]) -> RuleSet {
     let text = rules.concat();
-    let digest = if rules.is_empty() {
+    let saved = grants.join("\n");
+    let digest = if rules.is_empty() && grants.is_empty() {
         "sha256:rules".to_owned()
     } else {
-        let hash = Sha256::digest(text.as_bytes());
+        let hash = Sha256::new().chain_update(&text).chain_update("\0").chain_update(&saved);
+        let hash = hash.finalize();
         format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
     };
     let layer = RuleLayer { name: "placet.toml".to_owned(), origin: RuleOrigin::User, text };
-    RuleSet { digest, layers: vec![layer] }
+    let name = "saved grants".to_owned();
+    let grants = RuleLayer { name, origin: RuleOrigin::Grants, text: saved };
+    RuleSet { digest, layers: vec![layer, grants] }
 }

@@ -168,7 +168,7 @@ impl<E: Evaluator> Script<E> {
             }
             "revoke" => {
                 let approval = self.names.id(line.word(0)?);
-                self.session.context.grants.retain(|text| !text.contains(&approval));
+                self.session.grants.retain(|text| !text.contains(&approval));
             }
             "path" => {
                 let class = class(line.word(1)?)?;
@@ -267,6 +267,7 @@ impl<E: Evaluator> Script<E> {
             "leave" => Input::Leave(SessionLeave { command, caller, stop: line.flag("stop") }),
             "unload" => Input::Unload,
             "granted" => Input::Granted,
+            "ruled" => Input::Ruled,
             other => bail!("{other} is no verb"),
         })
     }
@@ -364,6 +365,7 @@ pub fn class(word: &str) -> Result<Option<PathClass>> {
         "ordinary" => Some(PathClass::Ordinary),
         "protected" => Some(PathClass::Protected),
         "credential" => Some(PathClass::Credential),
+        "runsPrograms" => Some(PathClass::RunsPrograms),
         "placetOwn" => Some(PathClass::PlacetOwn),
         "unknown" => None,
         other => bail!("{other} is no path class"),

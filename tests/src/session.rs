@@ -5,9 +5,9 @@ use crate::evaluator::Evaluator;
 use crate::invariants::{self, Ledger};
 use anyhow::{Result, bail, ensure};
 use placet_policy::types::{
-    Action, Caller, CommandId, Context, Effect, Explained, Explanation, Facts, GrantKept, Input, LastingGrant,
-    Logged, Mark, ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery, Refusal,
-    Reply, Summary, SuppliedFacts, Supply,
+    Action, Caller, CommandId, Context, Effect, Explained, Explanation, Facts, GrantKept, Input,
+    LastingGrant, Logged, Mark, ModeDigest, Need, Outcome, PathClass, PathFact, Proposal, Recovery,
+    Refusal, Reply, Summary, SuppliedFacts, Supply,
 };
 use std::collections::BTreeMap;
 
@@ -22,6 +22,8 @@ const ROUNDS_MAX: usize = 128;
 pub struct World {
     /// What is special about a path, by the text that names it; none for one that cannot be resolved.
     pub paths: BTreeMap<String, Option<PathClass>>,
+    /// Where a path leads, by the text that names it.
+    pub links: BTreeMap<String, String>,
     /// Stands for the environment that an action would get.
     pub environment: String,
 }
@@ -33,7 +35,9 @@ impl World {
         for query in evaluator.survey(action)? {
             let class = self.paths.get(&query.text).copied();
             let Some(class) = class.unwrap_or(Some(PathClass::Ordinary)) else { continue };
-            let canonical = if query.text.starts_with('/') {
+            let canonical = if let Some(target) = self.links.get(&query.text) {
+                target.clone()
+            } else if query.text.starts_with('/') {
                 query.text.clone()
             } else {
                 format!("{}/{}", query.base, query.text)
@@ -59,6 +63,8 @@ pub struct Session<E> {
     pub context: Context,
     /// The rules in force, as TOML.
     pub rules: Vec<String>,
+    /// The lasting grants in force, as lines.
+    pub grants: Vec<String>,
     /// What the host finds.
     pub world: World,
     /// The lasting grants that the host is to keep.
@@ -82,6 +88,7 @@ impl<E: Evaluator> Session<E> {
             state: None,
             context: context(),
             rules: Vec::new(),
+            grants: Vec::new(),
             world: World::default(),
             keeping: Vec::new(),
             needs: BTreeMap::new(),
@@ -138,7 +145,7 @@ impl<E: Evaluator> Session<E> {
 
     /// The rules in force, which the context names from now on.
     pub fn supplied_rules(&mut self) -> Supply {
-        let set = crate::rules::set(&self.rules);
+        let set = crate::rules::set(&self.rules, &self.grants);
         self.context.rules_digest.clone_from(&set.digest);
         Supply::Rules(set)
     }
@@ -227,9 +234,9 @@ impl<E: Evaluator> Session<E> {
         let grant = self.keeping.iter().find(|grant| grant.approval_id == approval).cloned();
         if let (Some(grant), None) = (grant, &failure)
             && Some(&grant.root) == self.context.grants_root.as_ref()
-            && !self.context.grants.contains(&grant.text)
+            && !self.grants.contains(&grant.text)
         {
-            self.context.grants.push(grant.text);
+            self.grants.push(grant.text);
         }
         self.keeping.retain(|grant| grant.approval_id != approval);
         self.step(&Input::Kept(GrantKept { approval_id: approval.to_owned(), failure }))
@@ -254,7 +261,6 @@ pub fn context() -> Context {
         modes: ["allowAll", "promptUnmatched", "onRequest", "denyUnmatched"].map(digest).to_vec(),
         log_path: "/home/ada/.local/share/placet/log.db#0198f2a4".to_owned(),
         grants_root: Some("/work".to_owned()),
-        grants: Vec::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::rules::{Effect, Hit, Origin};
 use crate::safe;
 use crate::shell::{self, Stage, Through, What};
 use crate::subject;
-use crate::types::{Coverage, PathQuery};
+use crate::types::{Coverage, PathClass, PathQuery};
 
 /// Files that take everything and keep nothing.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/stderr", "/dev/stdout"];
@@ -34,9 +34,12 @@ pub(crate) fn stage(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> 
         return said("nobody knows in which folder it would run");
     }
     let mut covered = words;
+    if stage.redirects.iter().any(|redirect| redirect.target.is_none()) {
+        return said("it opens a file that is not known before it runs");
+    }
     for redirect in stage.redirects.iter().filter(|redirect| redirect.write) {
         match &redirect.target {
-            Some(target) if SINKS.contains(&target.as_str()) => {}
+            Some(target) if keeps_nothing(target) => {}
             Some(target) => match writable(case, stage, target) {
                 Some(hit) => covered = by(hit),
                 None => {
@@ -52,6 +55,11 @@ pub(crate) fn stage(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> 
     Ok(covered)
 }
 
+/// Whether nothing of what is written to a file can be read again.
+pub(crate) fn keeps_nothing(target: &str) -> bool {
+    SINKS.contains(&target)
+}
+
 /// What covers the words of a stage, its redirects apart.
 fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
     let harmless = |set: &shell::Assignment| shell::harmless_variable(&set.name);
@@ -61,7 +69,10 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
     let mut why = None;
     if settled && unharmful.is_none() {
         if reads_only(stage) {
-            return Ok(Coverage::KnownSafe);
+            match configured(case, stage) {
+                false => return Ok(Coverage::KnownSafe),
+                true => why = Some(CONFIGURED.to_owned()),
+            }
         }
         if stage.through == Through::Alone && !stage.inner.is_empty() {
             match inner(case, stage) {
@@ -89,6 +100,23 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
     })
 }
 
+const CONFIGURED: &str = "the configuration of its repository makes git run programs";
+
+/// Whether a repository's configuration runs programs while git only reads, or nobody
+/// knows which repository it is.
+fn configured(case: &Case<'_>, stage: &Stage) -> bool {
+    if !subject::reads_repository(stage) {
+        return false;
+    }
+    let bases = subject::bases(&case.action.working_folder, &stage.folder, subject::REPOSITORY);
+    bases.is_empty()
+        || bases.into_iter().any(|base| {
+            let text = subject::REPOSITORY.to_owned();
+            let fact = case.fact(&PathQuery { text, base, write: false });
+            fact.is_none_or(|fact| fact.class == PathClass::RunsPrograms)
+        })
+}
+
 /// A rule for everything of the kind needs no words.
 fn whole_kind<'a>(case: &Case<'a>) -> Option<Hit<'a>> {
     let bare = &case.reading.bare;
@@ -98,7 +126,7 @@ fn whole_kind<'a>(case: &Case<'a>) -> Option<Hit<'a>> {
 /// The coverage that a rule gives: a saved grant is named by its approval.
 pub(crate) fn by(hit: Hit<'_>) -> Coverage {
     match hit.rule.origin() {
-        Origin::Grants => Coverage::Grant(hit.rule.id().to_owned()),
+        Origin::Grants => Coverage::Kept(hit.rule.id().to_owned()),
         _ => Coverage::Rule(hit.rule.id().to_owned()),
     }
 }

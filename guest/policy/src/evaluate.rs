@@ -45,7 +45,8 @@ pub(crate) fn evaluate(
     ask: Ask<'_, '_>,
 ) -> Verdict {
     let mode = state.mode_in_force();
-    match by_policy(&Case { state, context, rules, action, reading, facts }) {
+    let root = context.grants_root.as_deref();
+    match by_policy(&Case { state, rules, root, action, reading, facts }) {
         Ok(verdict) => settle(verdict, mode),
         Err(coverage) => by_mode(mode, context, action, reading, coverage, ask),
     }
@@ -61,7 +62,8 @@ pub(crate) fn without_mode(
     reading: &Reading,
     facts: &Facts,
 ) -> Verdict {
-    by_policy(&Case { state, context, rules, action, reading, facts }).unwrap_or_else(|coverage| {
+    let root = context.grants_root.as_deref();
+    by_policy(&Case { state, rules, root, action, reading, facts }).unwrap_or_else(|coverage| {
         Verdict {
             coverage,
             ..row(
@@ -208,7 +210,10 @@ fn protected(case: &Case<'_>) -> Option<String> {
             PathClass::Protected if query.write => {
                 return Some(format!("`{}` is a protected file", query.text));
             }
-            PathClass::Protected | PathClass::Ordinary | PathClass::PlacetOwn => {}
+            PathClass::Protected
+            | PathClass::Ordinary
+            | PathClass::RunsPrograms
+            | PathClass::PlacetOwn => {}
         }
     }
     None

@@ -30,7 +30,8 @@ pub(crate) fn explain(
     let Proposal { action, facts, .. } = proposal;
     let reading = subject::placed(action, facts, state.workspace.as_deref());
     let verdict = evaluate::evaluate(state, context, &rules, action, &reading, facts, ask);
-    let case = Case { state, context, rules: &rules, action, reading: &reading, facts };
+    let root = context.grants_root.as_deref();
+    let case = Case { state, rules: &rules, root, action, reading: &reading, facts };
     Ok(Explained::Done(explanation(&case, verdict)))
 }
 

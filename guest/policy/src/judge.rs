@@ -11,17 +11,18 @@ use crate::grants;
 use crate::rules::{
     Certainty, Effect, Hit, NetworkSubject, PathSubject, Places, Rule, RuleSet, ToolSubject, Words,
 };
-use crate::saved::InForce;
-use crate::shell::{Stage, What};
+use crate::saved;
+use crate::shell::{Folder, Stage, What};
 use crate::state::State;
 use crate::subject::{self, Reading};
-use crate::types::{Action, Context, Coverage, Facts, PathFact, PathQuery};
+use crate::types::{Action, Coverage, Facts, PathFact, PathQuery};
 
 /// Everything that a verdict above the mode rests on.
 pub(crate) struct Case<'a> {
     pub(crate) state: &'a State,
-    pub(crate) context: &'a Context,
     pub(crate) rules: &'a RuleSet,
+    /// Where saved grants count.
+    pub(crate) root: Option<&'a str>,
     pub(crate) action: &'a Action,
     pub(crate) reading: &'a Reading,
     pub(crate) facts: &'a Facts,
@@ -39,6 +40,31 @@ impl<'a> Case<'a> {
     /// What patterns are relative to.
     pub(crate) fn places(&self) -> Places<'a> {
         Places { workspace: self.state.workspace.as_deref(), home: self.action.home.as_deref() }
+    }
+
+    /// The root that saved grants must name to cover a stage: none where it may run
+    /// outside of the workspace, or its program is another one in another folder.
+    fn grants_root(&self, stage: &Stage) -> Option<&'a str> {
+        let workspace = self.state.workspace.as_deref()?;
+        let top = stage.argv.first().is_some_and(|program| saved::starts_here(program));
+        let Folder::Known(places) = &stage.folder else { return None };
+        let start = &self.action.working_folder;
+        let inside = |folder: &str| match top {
+            true => folder == workspace,
+            false => saved::is_inside(folder, workspace),
+        };
+        let placed = |place: &String| {
+            if place.is_empty() {
+                return inside(start);
+            }
+            // What is only read off the command may be a link to anywhere.
+            let typed = lexical(start, place);
+            let mut paths = self.facts.paths.iter();
+            paths.any(|fact| {
+                lexical(&fact.query.base, &fact.query.text) == typed && inside(&fact.canonical)
+            })
+        };
+        self.root.filter(|_| !places.is_empty() && places.iter().all(placed))
     }
 
     /// Every stage that a deny or ask rule must see.
@@ -176,7 +202,7 @@ pub(crate) fn shell_rule<'a>(case: &Case<'a>, effect: Effect, stage: &Stage) -> 
         argv: &stage.argv,
         unknown: &stage.unknown,
         assignments: &assignments,
-        root: case.state.workspace.as_deref(),
+        root: case.grants_root(stage),
     };
     case.rules.shell(effect, &words)
 }
@@ -205,7 +231,6 @@ fn arguments(action: &Action) -> serde_json::Value {
 pub(crate) fn coverage(case: &Case<'_>) -> Vec<Coverage> {
     let granted = grants::held(case.state, &case.reading.subject, case.action)
         .map(|held| Coverage::Grant(held.approval.clone()));
-    let kept = InForce::new(case.state, case.context, case.action);
     match &case.reading.subject {
         // A command without stages has nothing that a rule or the table could
         // cover; the grant of exactly these bytes still does.
@@ -214,19 +239,14 @@ pub(crate) fn coverage(case: &Case<'_>) -> Vec<Coverage> {
             .reading
             .stages
             .iter()
-            .enumerate()
-            .map(|(index, stage)| match &granted {
+            .map(|stage| match &granted {
                 Some(grant) => grant.clone(),
-                None => cover::stage(case, stage).unwrap_or_else(|_| {
-                    let grant = kept.for_stage(&case.reading.stages, index);
-                    grant.map_or(Coverage::Unmatched, |grant| Coverage::Kept(grant.to_owned()))
-                }),
+                None => cover::stage(case, stage).unwrap_or(Coverage::Unmatched),
             })
             .collect(),
         Subject::Unknown { .. } => vec![Coverage::Unmatched],
         subject => {
-            let kept = || Some(Coverage::Kept(kept.for_subject(subject)?.to_owned()));
-            let covered = granted.or_else(|| allowed(case, subject).map(cover::by)).or_else(kept);
+            let covered = granted.or_else(|| allowed(case, subject).map(cover::by));
             vec![covered.unwrap_or(Coverage::Unmatched)]
         }
     }

@@ -58,6 +58,15 @@ pub const MODE_TEXT_BYTES_MAX: usize = 1024;
 /// Bytes reserved for what recovery writes of each item and each approval besides their own bodies.
 pub const RECOVERY_BYTES_RESERVED: usize = 4 * 1024;
 
+/// Words of a command that a lasting grant may name.
+pub const GRANT_WORDS_MAX: usize = 16;
+
+/// Characters of these words as they are shown.
+pub const GRANT_PREFIX_CHARS_MAX: usize = 200;
+
+/// Characters of a command, a path, a name or a target that a choice which lasts repeats.
+pub const GRANT_SHOWN_CHARS_MAX: usize = 4096;
+
 /// Compiled sets of rules that an instance keeps.
 pub const RULE_SETS_KEPT_MAX: usize = 8;
 
@@ -84,11 +93,3 @@ pub const RULE_KEY_DOTS_MAX: usize = 16;
 
 /// Errors, and apart from them warnings, that are listed about one set of rules.
 pub const RULE_FINDINGS_MAX: usize = 100;
-/// Words of a command that a lasting grant may name.
-pub const GRANT_WORDS_MAX: usize = 16;
-
-/// Characters of these words as they are shown.
-pub const GRANT_PREFIX_CHARS_MAX: usize = 200;
-
-/// Characters of a command, a path, a name or a target that a choice which lasts repeats.
-pub const GRANT_SHOWN_CHARS_MAX: usize = 4096;

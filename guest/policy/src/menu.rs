@@ -1,9 +1,10 @@
 //! The menus that approvals offer. Clients select a choice, they never construct one.
 
-use crate::codec::{Request, Resolution, Subject};
+use crate::codec::{Request, Resolution, Stage, Subject};
 use crate::display;
 use crate::limits;
-use crate::saved::{self, Covers};
+use crate::rules::SavedBody;
+use crate::saved;
 use crate::types::Action;
 use serde::{Deserialize, Serialize};
 
@@ -86,14 +87,14 @@ fn local(request: &Request, current: u32) -> Option<Choice> {
     let root = request.root.as_deref()?;
     let (id, label, covers) = match &request.subject {
         Subject::Shell { .. } => {
-            let words = prefix(request, current)?;
-            let label = format!("Always allow in this workspace: {}", prefix_label(words));
-            (LOCAL_PREFIX, label, Covers::prefix(words, &request.folder))
+            let stage = stage(request, current)?;
+            let label = format!("Always allow in this workspace: {}", prefix_label(stage));
+            (LOCAL_PREFIX, label, saved::of_stage(stage, root)?)
         }
         subject => {
-            let covers = Covers::whole(subject).filter(is_shown)?;
+            let covers = saved::of_subject(subject)?;
             let (id, label) = match covers {
-                Covers::Network { .. } => {
+                SavedBody::Network { .. } => {
                     ("allow_local_network", "Always allow this network destination")
                 }
                 _ => ("allow_local_mcp_tool", "Always allow this MCP tool"),
@@ -101,25 +102,25 @@ fn local(request: &Request, current: u32) -> Option<Choice> {
             (id, label.to_owned(), covers)
         }
     };
+    let preview = saved::preview(&covers, root);
+    if !is_shown_in_one_line(&preview) {
+        return None;
+    }
     let mut choice = choice(id, &label, "approvedPolicyAmendment", LOCAL);
-    choice.preview = Some(covers.preview(root));
+    choice.preview = Some(preview);
     Some(choice)
 }
 
-fn is_shown(covers: &Covers) -> bool {
-    is_shown_in_one_line(&covers.preview(""))
-}
-
-/// The words that a lasting grant for a stage would cover, where it may have one.
-pub(crate) fn prefix(request: &Request, stage: u32) -> Option<&[String]> {
+/// A stage that may have a lasting grant.
+pub(crate) fn stage(request: &Request, stage: u32) -> Option<&Stage> {
     let Subject::Shell { stages, .. } = &request.subject else { return None };
-    let stage = stages.get(usize::try_from(stage).ok()?)?;
-    Some(stage.prefix.as_slice()).filter(|words| !words.is_empty())
+    stages.get(usize::try_from(stage).ok()?).filter(|stage| !stage.prefix.is_empty())
 }
 
-/// These words as clients show them.
-pub(crate) fn prefix_label(words: &[String]) -> String {
-    format!("{} ...", display::words(words))
+/// The words that its grant would cover, as clients show them.
+pub(crate) fn prefix_label(stage: &Stage) -> String {
+    let words = display::words(&stage.prefix);
+    if stage.exact { words } else { format!("{words} ...") }
 }
 
 /// Whether a command's stages may be granted for longer than the session: it runs in the

@@ -2,11 +2,13 @@
 //!
 //! Anything may follow these words, so they must say what is done: never a program
 //! that runs what follows, never one that destroys or sends, and of a program with
-//! verbs never less than the verb. What is not known here gets all of its words.
+//! verbs never less than the verb. What is not known here is granted with exactly its
+//! words, and nothing after them.
 
+use crate::cover;
 use crate::display;
 use crate::limits;
-use crate::shell;
+use crate::shell::{Redirect, Stage, What, harmless_variable};
 
 /// Programs without a lasting grant, by why.
 const NEVER: [&str; 7] = [
@@ -108,8 +110,16 @@ const VERBS: [(&str, &str); 44] = [
 const PLAIN: &str = "black ctest eslint flake8 gofmt isort jest mocha mypy phpunit prettier pylint \
                      pytest rspec ruff rustfmt shellcheck tsc vitest";
 
+/// Words that a grant may cover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Words {
+    pub(crate) words: Vec<String>,
+    /// Nothing may follow them: nobody knows what would come of it.
+    pub(crate) exact: bool,
+}
+
 /// The words for a stage; none where no grant would mean anything, or cover the stage itself.
-pub(crate) fn suggest(stage: &shell::Stage) -> Option<Vec<String>> {
+pub(crate) fn suggest(stage: &Stage) -> Option<Words> {
     let (program, rest) = stage.argv.split_first()?;
     if !coverable(stage) || !stage.argv.iter().all(|word| is_readable(word)) {
         return None;
@@ -118,30 +128,36 @@ pub(crate) fn suggest(stage: &shell::Stage) -> Option<Vec<String>> {
     if is_never(&name) {
         return None;
     }
-    let count = if let Some((_, verbs)) = VERBS.iter().find(|(known, _)| *known == name) {
-        verbs.split(", ").find_map(|verb| matched(verb, rest))?
+    let (count, exact) = if let Some((_, verbs)) = VERBS.iter().find(|(known, _)| *known == name) {
+        (verbs.split(", ").find_map(|verb| matched(verb, rest))?, false)
     } else if is_in(PLAIN, &name) {
-        0
-    } else if rest.is_empty() || rest.iter().any(|word| is_never(&self::name(word))) {
-        // Nobody knows what it does with what follows.
+        (0, false)
+    } else if rest.iter().any(|word| is_never(&self::name(word))) {
         return None;
     } else {
-        rest.len()
+        (rest.len(), true)
     };
     let words = stage.argv.get(..=count)?.to_vec();
     let fits = words.len() <= limits::GRANT_WORDS_MAX
         && display::in_full(&display::words(&words), limits::GRANT_PREFIX_CHARS_MAX);
-    fits.then_some(words)
+    fits.then_some(Words { words, exact })
 }
 
-/// Whether a grant for words may cover a stage at all: everything about it is known, it
-/// sets no variable and writes to no file by a redirect.
-pub(crate) fn coverable(stage: &shell::Stage) -> bool {
-    let harmless = |redirect: &shell::Redirect| match &redirect.target {
-        Some(target) => !redirect.write || target == "/dev/null",
-        None => false,
+/// Whether a grant for words may cover a stage at all: all of it is known, it runs nothing
+/// in turn, sets no variable that matters and writes to no file by a redirect.
+fn coverable(stage: &Stage) -> bool {
+    let known = stage.what == What::Command
+        && stage.complete
+        && !stage.code
+        && stage.redirects.iter().all(|redirect| redirect.target.is_some());
+    let kept = |redirect: &Redirect| {
+        !redirect.write || redirect.target.as_deref().is_some_and(cover::keeps_nothing)
     };
-    stage.complete && stage.assignments.is_empty() && stage.redirects.iter().all(harmless)
+    known
+        && !stage.background
+        && stage.inner.is_empty()
+        && stage.assignments.iter().all(|set| harmless_variable(&set.name))
+        && stage.redirects.iter().all(kept)
 }
 
 /// How many words a verb takes of those that follow the program, if they are it.

@@ -107,8 +107,14 @@ fn reopen(draft: &mut Draft<'_>, item: &Item) -> Result<(), Stop> {
     step::resolve(draft, &open, "abort", ResolvedBy::User, "hostRestarted", None)?;
     let workspace = draft.state()?.workspace.clone();
     let reading = subject::placed(&action, facts, workspace.as_deref());
-    let verdict =
-        evaluate::without_mode(draft.state()?, draft.context, &*draft.rules()?, &action, &reading, facts);
+    let verdict = evaluate::without_mode(
+        draft.state()?,
+        draft.context,
+        &*draft.rules()?,
+        &action,
+        &reading,
+        facts,
+    );
     let approval = ids::successor(&open.id);
     let request = step::request(draft.state()?, draft.context, &action, reading, &verdict);
     draft.push(

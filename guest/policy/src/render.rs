@@ -308,7 +308,7 @@ fn subject(approval: &str, subject: &Subject) -> Value {
                 let mut row = stage_row(approval, index, stages.len(), stage);
                 row.insert("argvComplete".to_owned(), json!(stage.complete));
                 if !stage.prefix.is_empty() {
-                    let label = menu::prefix_label(&stage.prefix);
+                    let label = menu::prefix_label(stage);
                     let prefix = json!({"argvPrefix": stage.prefix, "label": label});
                     row.insert("suggestedPrefix".to_owned(), prefix);
                 }

@@ -114,6 +114,7 @@ fn shell_subject(command: &str, action: &Action) -> Reading {
             end: stage.end,
             resolution: Resolution::Unresolved,
             prefix: Vec::new(),
+            exact: false,
         })
         .collect();
     Reading {
@@ -167,8 +168,13 @@ pub(crate) fn paths(action: &Action, reading: &Reading) -> (Vec<PathQuery>, bool
             }
         }
         paths.truncated |= found.truncated;
+        if reads_repository(stage) {
+            for base in bases(&action.working_folder, &stage.folder, REPOSITORY) {
+                paths.add(&base, REPOSITORY.to_owned(), false);
+            }
+        }
     }
-    if reading.stages.iter().any(|stage| !stage.complete || stage.code) {
+    if reading.stages.iter().any(|stage| !stage.settled()) {
         paths.truncated |= reading.bare.truncated;
         for word in reading.bare.joined.iter().chain(&reading.bare.pieces) {
             if paths.truncated {
@@ -197,6 +203,15 @@ pub(crate) fn bases(start: &str, folder: &shell::Folder, path: &str) -> Vec<Stri
             })
             .collect(),
     }
+}
+
+/// What the host is asked about the repository that a folder belongs to.
+pub(crate) const REPOSITORY: &str = ".git/config";
+
+/// Whether a stage only reads, unless a repository's configuration has it run programs.
+pub(crate) fn reads_repository(stage: &shell::Stage) -> bool {
+    let name = stage.argv.first().map_or("", |word| word.rsplit('/').next().unwrap_or_default());
+    name == "git" && cover::reads_only(stage)
 }
 
 struct Paths {

@@ -4,6 +4,7 @@
 //! no fact fails closed in the guest.
 
 mod lists;
+mod repository;
 mod worktree;
 
 pub use worktree::grants_root;
@@ -12,6 +13,9 @@ use crate::engine::types::{PathClass, PathFact, PathQuery};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+
+/// What the evaluator asks about the repository that a folder belongs to.
+const REPOSITORY: &str = ".git/config";
 
 /// Resolves queries against the file system and against Placet's own folder.
 #[derive(Clone, Debug)]
@@ -41,6 +45,11 @@ impl Reviewer {
         if !base.is_absolute() {
             return None;
         }
+        if query.text == REPOSITORY && !query.write && repository::runs_programs(base) {
+            let canonical = query.base.clone();
+            let class = PathClass::RunsPrograms;
+            return Some(PathFact { query, canonical, exists: true, linked: false, class });
+        }
         let wanted = base.join(&query.text);
         let (canonical, exists) = resolve(&wanted)?;
         let linked = canonical != lexical(&wanted);
@@ -55,7 +64,8 @@ impl Reviewer {
     pub fn worst(&self, canonical: &Path, wanted: &Path) -> PathClass {
         let classes = names_on_the_way(wanted).into_iter().map(|path| self.class(&path));
         let weight = |class: &PathClass| match class {
-            PathClass::Ordinary => 0,
+            // The second is said of a repository, not of a path.
+            PathClass::Ordinary | PathClass::RunsPrograms => 0,
             PathClass::Protected => 1,
             PathClass::Credential => 2,
             PathClass::PlacetOwn => 3,

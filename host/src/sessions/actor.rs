@@ -57,6 +57,8 @@ pub(super) enum Message {
     Ended(ExecutionEnd),
     /// The work on a file ended.
     FileEnded(ExecutionEnd),
+    /// The rules changed.
+    Ruled,
     /// A grant was given in another session.
     Granted {
         root: String,
@@ -78,6 +80,7 @@ impl Message {
             | Message::Delta { .. }
             | Message::Ended(_)
             | Message::FileEnded(_)
+            | Message::Ruled
             | Message::Granted { .. }
             | Message::Shutdown { .. } => None,
         }
@@ -224,6 +227,11 @@ impl Actor {
             Message::FileEnded(end) => {
                 self.files = self.files.saturating_sub(1);
                 self.queue.push_back(Next::Input(Input::Ended(end)));
+            }
+            Message::Ruled => {
+                if !self.is_left() {
+                    self.queue.push_back(Next::Input(Input::Ruled));
+                }
             }
             Message::Granted { root } => {
                 if self.root.as_ref() == Some(&root) && !self.is_left() {

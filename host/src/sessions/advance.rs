@@ -48,8 +48,8 @@ pub(super) async fn ask(
     ledger: &Ledger,
     question: &Question,
 ) -> Result<Outcome, Halted> {
-    let rules = hub.rules.of(session);
-    let context = context(hub, session, root, &rules).await;
+    let rules = saving::rules(hub, session, root).await;
+    let context = context(hub, session, root, &rules);
     let mut supplied: Vec<Supply> = Vec::new();
     for _ in 0..limits::STEP_ROUNDS_MAX {
         let reply = match question {
@@ -102,8 +102,7 @@ async fn supply(
     })
 }
 
-async fn context(hub: &Hub, session: &str, root: Option<&str>, rules: &RuleSet) -> Context {
-    let grants = saving::in_force(hub, root).await;
+fn context(hub: &Hub, session: &str, root: Option<&str>, rules: &RuleSet) -> Context {
     let catalog = hub.engine.catalog();
     Context {
         session_id: session.to_owned(),
@@ -120,7 +119,6 @@ async fn context(hub: &Hub, session: &str, root: Option<&str>, rules: &RuleSet) 
             .collect(),
         log_path: hub.log_path(session),
         grants_root: root.map(str::to_owned),
-        grants,
     }
 }
 

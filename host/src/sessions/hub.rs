@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
@@ -75,6 +75,7 @@ pub struct Hub {
     pub(super) config: UserConfig,
     pub(super) reviewer: Reviewer,
     pub(super) rules: Rulebook,
+    pub(super) watches: OnceLock<()>,
     pub(super) clock: Clock,
     pub(super) supervisor: PathBuf,
     pub(super) script: HashMap<String, String>,
@@ -91,6 +92,7 @@ impl Hub {
         Arc::new(Hub {
             reviewer: Reviewer::new(home.folder()),
             rules: Rulebook::new(home.folder()),
+            watches: OnceLock::new(),
             engine,
             log,
             home,
@@ -154,6 +156,7 @@ impl Hub {
 
     /// Opens a session and subscribes the connection.
     pub async fn start(self: &Arc<Hub>, start: Start, outlet: Arc<dyn Outlet>, ticket: Ticket) {
+        self.watch_rules();
         let mut loaded = self.loaded.lock().await;
         match opening::start(self, start, &outlet).await {
             Ok(opening::Started::Fresh(opened, ack)) => {
@@ -193,6 +196,7 @@ impl Hub {
         outlet: &Arc<dyn Outlet>,
         command: &str,
     ) -> Result<mpsc::Sender<Message>, Fault> {
+        self.watch_rules();
         let mut loaded = self.loaded.lock().await;
         loaded.retain(|_, mailbox| !mailbox.is_closed());
         if let Some(mailbox) = loaded.get(session) {
@@ -210,7 +214,7 @@ impl Hub {
         loaded.iter().filter(|(id, _)| *id != session).map(|(_, mailbox)| mailbox.clone()).collect()
     }
 
-    async fn mailbox(&self, session: &str) -> Option<mpsc::Sender<Message>> {
+    pub(super) async fn mailbox(&self, session: &str) -> Option<mpsc::Sender<Message>> {
         let loaded = self.loaded.lock().await;
         loaded.get(session).filter(|mailbox| !mailbox.is_closed()).cloned()
     }

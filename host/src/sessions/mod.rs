@@ -18,6 +18,7 @@ mod outlet;
 mod redaction;
 mod rulebook;
 mod saving;
+mod watching;
 
 pub(crate) use hub::system_now_ms;
 pub use hub::{Clock, Hub, HubOptions, Pause};

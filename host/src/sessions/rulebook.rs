@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The rule files of a home and of the workspaces of its sessions.
 pub struct Rulebook {
     home: PathBuf,
-    /// The workspace of each session that has one.
-    workspaces: Mutex<HashMap<String, PathBuf>>,
+    /// The workspace of each session that was loaded, if it has one.
+    workspaces: Mutex<HashMap<String, Option<PathBuf>>>,
     kept: Mutex<HashMap<PathBuf, (Stamp, Arc<str>)>>,
 }
 
@@ -34,18 +34,38 @@ impl Rulebook {
     /// Notes where a session works.
     pub(super) fn enter(&self, session: &str, workspace: Option<&str>) {
         let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        match workspace {
-            Some(root) => workspaces.insert(session.to_owned(), PathBuf::from(root)),
-            None => workspaces.remove(session),
-        };
+        workspaces.insert(session.to_owned(), workspace.map(PathBuf::from));
+    }
+
+    /// A session is no longer loaded here.
+    pub(super) fn leave(&self, session: &str) {
+        self.workspaces.lock().unwrap_or_else(PoisonError::into_inner).remove(session);
     }
 
     /// The rules in force for a session now.
     pub(super) fn of(&self, session: &str) -> RuleSet {
         let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-        let root = workspaces.get(session).cloned();
+        let root = workspaces.get(session).cloned().flatten();
         drop(workspaces);
         self.at(root.as_deref())
+    }
+
+    /// The sessions whose rules are others than when this was asked last, with those that
+    /// were not known then.
+    pub(super) fn changed(&self, seen: &mut HashMap<String, String>) -> Vec<String> {
+        let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let sessions: Vec<(String, Option<PathBuf>)> =
+            workspaces.iter().map(|(id, root)| (id.clone(), root.clone())).collect();
+        drop(workspaces);
+        seen.retain(|session, _| sessions.iter().any(|(id, _)| id == session));
+        let mut changed = Vec::new();
+        for (session, root) in sessions {
+            let digest = self.at(root.as_deref()).digest;
+            if seen.insert(session.clone(), digest.clone()) != Some(digest) {
+                changed.push(session);
+            }
+        }
+        changed
     }
 
     /// The rules in force for a workspace now.
@@ -118,7 +138,7 @@ fn layer(path: &Path, origin: RuleOrigin, text: &str) -> RuleLayer {
 }
 
 /// Of everything that the rules depend on; empty without layers.
-fn digest(layers: &[RuleLayer]) -> String {
+pub(super) fn digest(layers: &[RuleLayer]) -> String {
     if layers.is_empty() {
         return String::new();
     }

@@ -51,7 +51,7 @@ const RULES: [&str; 15] = [
     "no-write deny fileAccess",
 ];
 
-const PATHS: [&str; 8] = ["a", "x", "build", "README.md", "log.db", "placet.toml", "out", "README"];
+const PATHS: [&str; 8] = ["a", "x", "build", "README.md", "log.db", ".git/config", "out", "README"];
 
 /// A random session in the making.
 pub struct Walk<'t, E> {
@@ -161,6 +161,7 @@ impl<E: Evaluator> Walk<'_, E> {
                 1 => Some(PathClass::PlacetOwn),
                 2 => Some(PathClass::Protected),
                 3 => Some(PathClass::Credential),
+                4 => Some(PathClass::RunsPrograms),
                 _ => Some(PathClass::Ordinary),
             };
             self.session.world.paths.insert(path, class);
@@ -170,7 +171,7 @@ impl<E: Evaluator> Walk<'_, E> {
             self.note(&reply)?;
         }
         if self.random.once_in(20) {
-            self.session.context.grants.pop();
+            self.session.grants.pop();
         }
         if self.random.once_in(40) {
             let roots = [None, Some("/work".to_owned()), Some("/other".to_owned())];
@@ -413,8 +414,9 @@ impl<E: Evaluator> Walk<'_, E> {
     fn keep(&mut self) -> Result<Reply> {
         let keeping = self.session.keeping.clone();
         let Some(grant) = self.random.pick(&keeping).cloned() else {
-            return match self.random.below(3) {
+            return match self.random.below(4) {
                 0 => self.session.keep("nobody's", None),
+                2 => self.session.step(&Input::Ruled),
                 _ => self.session.step(&Input::Granted),
             };
         };

@@ -1,5 +1,7 @@
 //! Runs commands and holds what ran against what was shown.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
 
 use super::cover::{Cover, Shown};
@@ -103,6 +105,7 @@ pub fn check(sandbox: &mut Sandbox, command: &str, traced: bool) -> anyhow::Resu
     report.commands = 1;
     report.complete_commands = usize::from(shown.complete());
     let ran = sandbox.run(command, &names, false)?;
+    record(command, &ran)?;
     judge(&shown, command, &ran, &mut report);
     if traced && trace::faithful(command) && report.uncovered.is_empty() {
         // What two processes traced at once may be mixed up: it has to show twice.
@@ -115,6 +118,19 @@ pub fn check(sandbox: &mut Sandbox, command: &str, traced: bool) -> anyhow::Resu
         report.add(again);
     }
     Ok(report)
+}
+
+/// Appends what ran to the file `$PLACET_ORACLE_RECORD`: other parsers are held to it
+/// outside of these tests (`bench/rable`).
+fn record(command: &str, ran: &Ran) -> anyhow::Result<()> {
+    let Some(file) = std::env::var_os("PLACET_ORACLE_RECORD") else { return Ok(()) };
+    let words = |argv: &Vec<Vec<u8>>| {
+        argv.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect::<Vec<_>>()
+    };
+    let starts: Vec<_> = ran.starts.iter().map(|start| words(&start.argv)).collect();
+    let line = format!("{}\n", serde_json::json!({"command": command, "starts": starts}));
+    let mut file = OpenOptions::new().create(true).append(true).open(file)?;
+    Ok(file.write_all(line.as_bytes())?)
 }
 
 fn judge(shown: &Shown, command: &str, ran: &Ran, report: &mut Report) {

@@ -23,6 +23,7 @@ pub enum Cover {
 /// The stages of a command, as far as the oracle needs them.
 pub struct Shown {
     stages: Vec<Line>,
+    complete: bool,
 }
 
 struct Line {
@@ -57,12 +58,14 @@ impl Shown {
         let home = places::ENVIRONMENT.iter().find(|(name, _)| *name == "HOME");
         let parsed = shell::stages(command, home.map(|(_, value)| *value));
         let every = parsed.stages.iter().flat_map(Stage::every);
-        Shown { stages: every.map(line).collect() }
+        let complete = parsed.stages.iter().all(|stage| stage.complete && !stage.code);
+        Shown { stages: every.map(line).collect(), complete }
     }
 
-    /// Whether everything about the command is known before it runs.
+    /// Whether everything is known before it runs about what the shell itself runs
+    /// (what `xargs` then makes of it is another matter).
     pub fn complete(&self) -> bool {
-        self.stages.iter().all(|line| line.complete)
+        self.complete
     }
 
     /// How a program that started is covered.

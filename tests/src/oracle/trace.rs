@@ -36,6 +36,8 @@ fn assigns(word: &str) -> bool {
 /// One line, which may hold quoted line ends; none when it was cut short.
 fn line(text: &str) -> Option<(Vec<String>, &str)> {
     let text = text.trim_start_matches('+');
+    // A blank follows the signs, unless two processes wrote at the same time.
+    let garbled = !text.starts_with(' ');
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = text.char_indices();
@@ -43,6 +45,9 @@ fn line(text: &str) -> Option<(Vec<String>, &str)> {
         match c {
             '\n' => {
                 words.extend(word);
+                if garbled {
+                    words.clear();
+                }
                 return text.get(at + 1..).map(|rest| (words, rest));
             }
             ' ' => words.extend(word.take()),

@@ -5,7 +5,7 @@
 use anyhow::{Context as _, Result, ensure};
 use placet_policy::safe::entry::{self, Operands, Style, Takes, Values};
 use placet_policy::safe::file::File;
-use placet_policy::safe::{Entry, Judgement, Table, judge};
+use placet_policy::safe::{Entry, Judgement, Table, judge, judge_open};
 use placet_policy::shell;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -19,6 +19,10 @@ struct Ours {
     safe: Vec<String>,
     /// Each with a part of the reason that must be given.
     not: BTreeMap<String, String>,
+    /// Safe whatever words `xargs` adds.
+    open: Vec<String>,
+    #[serde(rename = "not-open")]
+    not_open: Vec<String>,
 }
 
 /// Commands that a peer calls safe and our definition does not.
@@ -89,6 +93,19 @@ fn our_own_commands_have_their_label() -> Result<()> {
     }
     say(&format!("known safe: {} safe and {} other commands", ours.safe.len(), ours.not.len()))?;
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn words_that_are_added_must_not_do_more() -> Result<()> {
+    let ours = ours()?;
+    for (commands, expected) in [(&ours.open, true), (&ours.not_open, false)] {
+        for command in commands {
+            let argv = words(command).and_then(|mut stages| stages.pop()).context("no stage")?;
+            let found = judge_open(&argv, Table::builtin());
+            ensure!((found == Judgement::Safe) == expected, "{command}: {found:?}");
+        }
+    }
     Ok(())
 }
 

@@ -9,12 +9,12 @@ use placet_tests::script::Script;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A command, and the words that a lasting grant for its first stage would cover.
+/// A command, and what a lasting grant for its first open stage would cover, as its label says.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Prefix {
     command: String,
-    prefix: Option<String>,
+    label: Option<String>,
 }
 
 /// An action that gets a lasting grant, and what that covers and what it does not.
@@ -52,14 +52,16 @@ fn choice<'a>(request: &'a Value, id: &str) -> Option<&'a Value> {
 fn a_lasting_grant_is_offered_where_its_words_say_what_is_done() -> Result<()> {
     let prefixes: Vec<Prefix> = placet_tests::vectors::read("prefixes.json")?;
     let mut wrong = Vec::new();
-    for Prefix { command, prefix } in &prefixes {
+    for Prefix { command, label: wanted } in &prefixes {
         let mut script = begun()?;
-        let request = asked(&mut script, &placet_tests::script::shell(command))
-            .with_context(|| command.clone())?;
+        let asked = asked(&mut script, &placet_tests::script::shell(command));
+        let Ok(request) = asked else {
+            wrong.push(format!("{command}: nobody is asked"));
+            continue;
+        };
         let stage = request["currentRequirementId"]["sourceIndex"].as_u64().unwrap_or(0);
         let stage = &request["subject"]["stages"][usize::try_from(stage)?];
         let suggested = stage["suggestedPrefix"]["label"].as_str();
-        let wanted = prefix.as_ref().map(|words| format!("{words} ..."));
         let offered = choice(&request, "allow_local_prefix");
         let label = wanted.as_ref().map(|w| format!("Always allow in this workspace: {w}"));
         if suggested != wanted.as_deref()
@@ -78,6 +80,8 @@ fn a_saved_grant_covers_what_it_says_and_nothing_else() -> Result<()> {
     let mut wrong = Vec::new();
     for Saved { granted, covers, not } in &grants {
         let mut script = begun().context("a session")?;
+        // A folder of the workspace that leads out of it.
+        script.session.world.links.insert("link".to_owned(), "/elsewhere".to_owned());
         let given = Action { item_id: "given".to_owned(), ..script.action_of(granted)? };
         let request = asked(&mut script, &given).with_context(|| granted.clone())?;
         let choices = request["availableChoices"].as_array().context("a menu")?;
@@ -205,8 +209,8 @@ fn the_records_hold_the_rule_and_what_became_of_it() -> Result<()> {
     ensure!(lasting["mode"] == "promptUnmatched", "{lasting}");
     let line: Value = serde_json::from_str(lasting["text"].as_str().unwrap_or_default())?;
     let wanted = json!({
-        "id": resolved["approval"], "root": "/work",
-        "rule": {"kind": "shell", "argvPrefix": ["make", "build"]},
+        "id": resolved["approval"],
+        "rule": {"kind": "shell", "argv": ["make", "build"], "exact": false, "root": "/work"},
     });
     ensure!(line == wanted, "{line}");
     let amended = json!({"kind": "policyAmendment", "argvPrefix": ["make", "build"]});
@@ -362,16 +366,16 @@ fn a_grant_given_elsewhere_settles_what_is_pending_here() -> Result<()> {
     ensure!(nothing == "nothing", "{nothing}");
     let grant = |root: &str| {
         json!({
-            "id": "other", "root": root,
-            "rule": {"kind": "shell", "argvPrefix": ["make", "build"]},
+            "id": "other",
+            "rule": {"kind": "shell", "argv": ["make", "build"], "root": root},
         })
         .to_string()
     };
     // One of another root, and one that this version cannot read, cover nothing.
-    script.session.context.grants = vec![grant("/elsewhere"), "not a grant".to_owned()];
+    script.session.grants = vec![grant("/elsewhere"), "not a grant".to_owned()];
     let nothing = script.run("granted")?.unwrap_or_default();
     ensure!(nothing == "nothing", "{nothing}");
-    script.session.context.grants.push(grant("/work"));
+    script.session.grants.push(grant("/work"));
     let settled = script.run("granted")?.unwrap_or_default();
     ensure!(settled == "approvalResolved(A1 approved policy) -> prepare(i1)", "{settled}");
     Ok(())

@@ -10,6 +10,7 @@
 )]
 
 mod corpus;
+mod fuzz;
 mod generated;
 mod sandbox;
 mod tricks;
@@ -30,6 +31,10 @@ const GENERATED_COMPLETE_PERMILLE: usize = 600;
 /// The parser that these bars are for is being written; until then they are printed.
 const BARS_HOLD: bool = false;
 
+/// Words of commands that the parser of today is known to read wrongly: all of one
+/// line must be there.
+const KNOWN_WRONG: [&[&str]; 0] = [];
+
 /// The program inside the sandbox.
 fn inside() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_oracle-inside"))
@@ -38,18 +43,21 @@ fn inside() -> &'static Path {
 /// Prints the figures, and fails with what nobody was shown.
 fn nothing_uncovered(what: &str, report: &Report) {
     println!("{what}: {}", report.figures());
-    if report.uncovered.is_empty() {
+    let has = |command: &str, words: &[&str]| words.iter().all(|word| command.contains(word));
+    let known = |command: &str| KNOWN_WRONG.iter().any(|words| has(command, words));
+    let new: Vec<_> = report.uncovered.iter().filter(|f| !known(&f.command)).collect();
+    if new.is_empty() {
         return;
     }
     let mut sandbox = Sandbox::start(inside()).unwrap();
     let mut told = std::collections::BTreeSet::new();
-    for finding in report.uncovered.iter().take(FINDINGS_SHOWN_MAX) {
+    for finding in new.iter().take(FINDINGS_SHOWN_MAX) {
         let (command, ran) = minimize(&mut sandbox, &finding.command).unwrap();
         if told.insert(command.clone()) {
             println!("  {command:?} ran {ran}; found in {:?}", finding.command);
         }
     }
-    panic!("{what}: {} commands ran what was not shown", report.uncovered.len());
+    panic!("{what}: {} commands ran what was not shown", new.len());
 }
 
 fn enough_complete(what: &str, report: &Report, permille: usize) {

@@ -56,6 +56,7 @@ pub(crate) fn class_word(class: PathClass) -> &'static str {
         PathClass::Ordinary => "ordinary",
         PathClass::Protected => "protected",
         PathClass::Credential => "credential",
+        PathClass::RunsPrograms => "runsPrograms",
         PathClass::PlacetOwn => "placetOwn",
     }
 }

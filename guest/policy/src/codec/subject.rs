@@ -76,6 +76,9 @@ pub(crate) struct Stage {
     /// The words that a lasting grant for this stage would cover, where it could have one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) prefix: Vec<String>,
+    /// Nothing may follow them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) exact: bool,
 }
 
 /// What has become of a stage.

@@ -57,6 +57,16 @@ impl Host {
     }
 }
 
+/// Whether a network, as the bits that its addresses begin with, has an address of
+/// this machine.
+pub(crate) fn has_this_machine(net: &str) -> bool {
+    let loopback = "401111111";
+    let own = [Address::V4(0), Address::V6(0), Address::V6(1)];
+    net.starts_with(loopback)
+        || loopback.starts_with(net)
+        || own.iter().any(|address| address.bits().starts_with(net))
+}
+
 /// The ways to read a host: none if it is not one. Only an IPv4 address with leading
 /// zeros has two, since some programs take them for octal numbers.
 pub(crate) fn read(text: &str) -> Vec<Host> {

@@ -118,11 +118,15 @@ fn narrow(set: &mut RuleSet, findings: &mut Findings<'_>) {
     }
 }
 
-/// Finds ids that are used twice.
+/// Finds ids that are used twice, but for those of one grant.
 fn doubles(set: &RuleSet, findings: &mut Findings<'_>) {
     let mut first: BTreeMap<&str, &Rule> = BTreeMap::new();
     for rule in set.rules() {
         if let Some(other) = first.get(rule.id()) {
+            // A grant for several stages is several lines.
+            if rule.origin == Origin::Grants && other.origin == Origin::Grants {
+                continue;
+            }
             let (layer, at) = place(rule);
             let message = format!("the id `{}` is taken", rule.id());
             let hint = format!("choose another: {}:{} has it", other.file, other.line);
@@ -220,7 +224,7 @@ fn candidates<'a>(set: &'a RuleSet, effect: Effect, rule: &Rule) -> impl Iterato
 pub(crate) fn covers(wider: &Rule, rule: &Rule) -> bool {
     match (&wider.body, &rule.body) {
         (Body::Kind(kind), _) => *kind == rule.kind(),
-        (Body::Shell(mine), Body::Shell(theirs)) => mine.covers(theirs),
+        (Body::Shell(mine), Body::Shell(theirs)) => mine.covers(wider.effect, theirs, rule.effect),
         (Body::File(mine), Body::File(theirs)) => mine.covers(theirs),
         (Body::Network(mine), Body::Network(theirs)) => mine.covers(theirs),
         (Body::Socket(mine), Body::Socket(theirs)) => super::path::all_covered(mine, theirs),

@@ -277,11 +277,15 @@ impl Hosts {
         }
     }
 
+    /// Whether this machine is among them, by any of its names.
     fn is_this_machine(&self) -> bool {
         match self {
-            Hosts::Name(name) => Host::Name(name.clone()).is_this_machine(),
+            Hosts::Name(name) | Hosts::Below(name) | Hosts::OneBelow(name) => {
+                Host::Name(name.clone()).is_this_machine()
+            }
             Hosts::Address(address) => Host::Address(*address).is_this_machine(),
-            _ => false,
+            Hosts::Net(bits) => host::has_this_machine(bits),
+            Hosts::All => false,
         }
     }
 

@@ -122,8 +122,9 @@ impl Shell {
         [sure, sure || possible || maybe.ended(&self.words)]
     }
 
-    /// Whether everything that the other rule matches is matched by this one.
-    pub(crate) fn covers(&self, other: &Shell) -> bool {
+    /// Whether everything that the other rule matches is matched by this one; each with
+    /// its effect, since what refuses reads programs more widely.
+    pub(crate) fn covers(&self, effect: Effect, other: &Shell, other_effect: Effect) -> bool {
         let same_length = self.words.len() == other.words.len();
         let longer = self.words.len() > other.words.len();
         if longer || (self.exact && !(other.exact && same_length)) {
@@ -132,11 +133,10 @@ impl Shell {
         let places = self.words.iter().zip(&other.words).enumerate().all(|(at, pair)| match pair {
             (Place::Words, Place::Words) => true,
             (Place::Word(mine), Place::Word(theirs)) => theirs.iter().all(|text| {
-                // A program without a slash is never behind a path.
-                let same_form = |wider: &Text| {
-                    at > 0 || wider.is_any() || names_path(wider) == names_path(text)
-                };
-                mine.iter().any(|wider| same_form(wider) && wider.covers(text))
+                mine.iter().any(|wider| match at {
+                    0 => covers_program((effect, wider), (other_effect, text)),
+                    _ => wider.covers(text),
+                })
             }),
             _ => false,
         });
@@ -175,6 +175,22 @@ pub(crate) fn is_program(effect: Effect, text: &Text, program: &str) -> bool {
             text.matches(program) || text.literal().is_some_and(|path| base_name(path) == base)
         }
         _ => text.matches(base),
+    }
+}
+
+/// Whether a program's name in one rule covers that in another.
+fn covers_program((effect, mine): (Effect, &Text), (other, theirs): (Effect, &Text)) -> bool {
+    if mine == theirs || mine.is_any() {
+        return true;
+    }
+    match (effect, theirs.literal()) {
+        (Effect::Allow, _) => names_path(mine) == names_path(theirs) && mine.covers(theirs),
+        // A rule that refuses a path refuses every program of that name.
+        (_, Some(path)) if names_path(theirs) && other != Effect::Allow => {
+            is_program(effect, mine, base_name(path))
+        }
+        (_, Some(program)) => is_program(effect, mine, program),
+        (_, None) => names_path(mine) == names_path(theirs) && mine.covers(theirs),
     }
 }
 

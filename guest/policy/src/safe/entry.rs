@@ -39,6 +39,9 @@ pub struct Entry {
     pub operands: Operands,
     /// How many operands there may be.
     pub most: Option<u8>,
+    /// Whatever words follow, it only reads: no flag of the program does more.
+    #[serde(default)]
+    pub open: bool,
     /// One of these flags must be there.
     #[serde(default)]
     pub needs: Text,
@@ -84,6 +87,8 @@ pub enum Operands {
     Local,
     /// As `local`, and without `=`.
     Plain,
+    /// As `local`, and no paths: programs that run what a file of such a name says.
+    Names,
     /// Words that begin with `+`.
     Plus,
 }
@@ -156,16 +161,43 @@ impl Values<'_> {
 
 /// The flags of a list, each with what it takes.
 pub fn flags(list: &str) -> impl Iterator<Item = (&str, Takes<'_>)> {
-    list.split_ascii_whitespace().map(|token| {
-        if let Some((name, values)) = token.split_once("[=") {
-            let values = values.strip_suffix(']').unwrap_or(values);
-            (name, Takes::Optional(of(values)))
-        } else if let Some((name, values)) = token.split_once('=') {
-            (name, Takes::Value(of(values)))
-        } else {
-            (token, Takes::Nothing)
+    list.split_ascii_whitespace().map(flag)
+}
+
+fn flag(token: &str) -> (&str, Takes<'_>) {
+    if let Some((name, values)) = token.split_once("[=") {
+        let values = values.strip_suffix(']').unwrap_or(values);
+        (name, Takes::Optional(of(values)))
+    } else if let Some((name, values)) = token.split_once('=') {
+        (name, Takes::Value(of(values)))
+    } else {
+        (token, Takes::Nothing)
+    }
+}
+
+/// A list with its flags in the order in which [`find`] looks for them.
+pub fn sorted(list: &str) -> String {
+    let mut tokens: Vec<&str> = list.split_ascii_whitespace().collect();
+    tokens.sort_by_key(|token| flag(token).0);
+    tokens.join(" ")
+}
+
+/// What a flag of a sorted list takes: by halves, on the text itself.
+pub fn find<'a>(list: &'a str, name: &str) -> Option<Takes<'a>> {
+    let mut rest = list;
+    while !rest.is_empty() {
+        let middle = rest.as_bytes().get(..rest.len() / 2)?;
+        let start = middle.iter().rposition(|byte| *byte == b' ').map_or(0, |blank| blank + 1);
+        let (before, from) = rest.split_at_checked(start)?;
+        let (token, behind) = from.split_once(' ').unwrap_or((from, ""));
+        let (found, takes) = flag(token);
+        match name.cmp(found) {
+            std::cmp::Ordering::Less => rest = before.trim_end(),
+            std::cmp::Ordering::Equal => return Some(takes),
+            std::cmp::Ordering::Greater => rest = behind,
         }
-    })
+    }
+    None
 }
 
 fn of(values: &str) -> Values<'_> {
@@ -240,6 +272,10 @@ impl Entry {
         }
         if self.most.is_some() && matches!(self.operands, Operands::None | Operands::Commands) {
             faults.push("counts operands, and allows none".to_owned());
+        }
+        let bounded = self.most.is_some() || self.check.is_some() || !self.needs.is_empty();
+        if self.open && (bounded || !self.never.is_empty() || self.operands != Operands::Any) {
+            faults.push("is open to any words, and bounds them".to_owned());
         }
         if self.style == Style::Raw && (!seen.is_empty() || self.any_flag) {
             faults.push("is raw, so that it has no flags".to_owned());

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::entry::{Entry, Reason, Text};
+use super::entry::{Entry, Reason, Text, sorted};
 
 /// One family of commands.
 #[derive(Clone, Debug, Deserialize)]
@@ -60,7 +60,7 @@ impl File {
                     let reasons = group.never.iter();
                     never.extend(reasons.map(|(names, why)| (owned(names), owned(why))));
                 }
-                Cow::Owned(words.join(" "))
+                Cow::Owned(sorted(&words.join(" ")))
             };
             entry.flags = take(&entry.flags, &mut faults);
             entry.anywhere = take(&entry.anywhere, &mut faults);

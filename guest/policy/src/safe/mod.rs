@@ -35,15 +35,36 @@ const SYSTEM_FOLDERS: [&str; 2] = ["/bin/", "/usr/bin/"];
 
 /// Judges one simple command, all of whose words are known.
 pub fn judge(argv: &[String], table: &Table) -> Judgement {
+    judged(argv, table, Kind::Whole)
+}
+
+/// Judges a command to which words are added that nobody knows yet, as `xargs`
+/// does: safe only if no such word could do more than be read.
+pub fn judge_open(argv: &[String], table: &Table) -> Judgement {
+    judged(argv, table, Kind::Open)
+}
+
+/// What else there is about a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Nothing.
+    Whole,
+    /// Words follow.
+    Open,
+    /// find runs it.
+    Inner,
+}
+
+fn judged(argv: &[String], table: &Table, kind: Kind) -> Judgement {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-    match decide(&words, table, true) {
+    match decide(&words, table, kind) {
         Ok(()) => Judgement::Safe,
         Err(Stop::Refused(why) | Stop::Unknown(why)) => Judgement::Not { why },
     }
 }
 
 /// The built-in table first: what it refuses, no user's entry allows.
-fn decide(words: &[&str], table: &Table, outermost: bool) -> Result<(), Stop> {
+fn decide(words: &[&str], table: &Table, kind: Kind) -> Result<(), Stop> {
     let Some((first, rest)) = words.split_first() else {
         return Err(Stop::Unknown("there is no command".to_owned()));
     };
@@ -54,8 +75,16 @@ fn decide(words: &[&str], table: &Table, outermost: bool) -> Result<(), Stop> {
     }
     let mut unknown = None;
     for layer in table.layers() {
-        let read = read::read(program, rest, layer);
-        match read.and_then(|reading| check::check(&reading, table, outermost)) {
+        let read = read::read(program, rest, layer).and_then(|reading| {
+            if kind == Kind::Open && !reading.is_open() {
+                let command = &reading.command;
+                return Err(Stop::Unknown(format!(
+                    "`{command}` may do more with words that are added"
+                )));
+            }
+            check::check(&reading, table, kind)
+        });
+        match read {
             Ok(()) => return Ok(()),
             Err(Stop::Refused(why)) => return Err(Stop::Refused(why)),
             Err(Stop::Unknown(why)) => unknown = unknown.or(Some(why)),

@@ -2,7 +2,7 @@
 //! tells: which subcommand, which flags with which values, which operands.
 //! What the table does not say stops the reading.
 
-use super::entry::{Check, Entry, Operands, Style, Takes, flags};
+use super::entry::{Check, Entry, Operands, Style, Takes, find};
 use super::table::Layer;
 
 /// Why a command is not known to be safe.
@@ -25,6 +25,8 @@ pub(super) struct Reading<'a> {
     pub(super) operands: Vec<&'a str>,
     /// The commands that find would run.
     pub(super) runs: Vec<Vec<&'a str>>,
+    /// A `--` ended the flags.
+    pub(super) ended: bool,
 }
 
 impl<'a> Reading<'a> {
@@ -34,6 +36,12 @@ impl<'a> Reading<'a> {
             .iter()
             .filter(move |(name, _)| names.contains(name))
             .filter_map(|(_, value)| *value)
+    }
+
+    /// Whether any words may follow.
+    pub(super) fn is_open(&self) -> bool {
+        let bounded = self.entry.most.is_some() || self.entry.check.is_some();
+        self.entry.open || (self.ended && self.entry.operands == Operands::Any && !bounded)
     }
 
     /// Whether one of these flags is there.
@@ -62,6 +70,7 @@ pub(super) fn read<'a>(
         runs: Vec::new(),
         open: None,
         first: true,
+        ended: false,
     };
     if let Some(entry) = reader.chain.last() {
         refused(entry, program)?;
@@ -91,6 +100,7 @@ struct Reader<'a> {
     open: Option<&'a str>,
     /// No word was read yet.
     first: bool,
+    ended: bool,
 }
 
 /// What the table says about a flag.
@@ -117,6 +127,7 @@ impl<'a> Reader<'a> {
                     return Err(self.unknown(word));
                 }
                 self.operands.extend(rest);
+                self.ended = true;
                 return Ok(());
             } else {
                 self.flag_word(word, style, &mut rest)?;
@@ -318,8 +329,7 @@ impl<'a> Reader<'a> {
         for (distance, entry) in self.chain.iter().copied().rev().enumerate() {
             let here = distance == 0 && self.here;
             let own: &'a str = if here { &entry.flags } else { "" };
-            let known = flags(own).chain(flags(&entry.anywhere)).find(|(flag, _)| *flag == name);
-            if let Some((_, takes)) = known {
+            if let Some(takes) = find(own, name).or_else(|| find(&entry.anywhere, name)) {
                 return Ok(Flag::Known(takes));
             }
             for (names, reason) in entry.never.iter() {
@@ -369,8 +379,8 @@ impl<'a> Reader<'a> {
         let incomplete =
             || Stop::Unknown(format!("`{command}` needs a subcommand that only reads"));
         let entry = entry.ok_or_else(incomplete)?;
-        let Self { flags, operands, runs, .. } = self;
-        let reading = Reading { entry, command, flags, operands, runs };
+        let Self { flags, operands, runs, ended, .. } = self;
+        let reading = Reading { entry, command, flags, operands, runs, ended };
         shape(&reading)?;
         Ok(reading)
     }
@@ -405,6 +415,9 @@ fn shape(reading: &Reading<'_>) -> Result<(), Stop> {
         Operands::Plain => {
             operands.iter().copied().chain(values).find(|word| remote(word) || word.contains('='))
         }
+        Operands::Names => {
+            operands.iter().copied().chain(values).find(|word| remote(word) || is_path(word))
+        }
         Operands::Plus => operands.iter().copied().find(|word| !word.starts_with('+')),
     };
     match odd {
@@ -424,6 +437,14 @@ fn split(word: &str) -> (&str, Option<&str>) {
 fn looks_like_a_flag(word: &str) -> bool {
     word.strip_prefix('-')
         .is_some_and(|rest| rest.starts_with(|next: char| next == '-' || next.is_alphabetic()))
+}
+
+/// Whether a word could be a file; `@scope/name` and `python@3.11` are none.
+fn is_path(word: &str) -> bool {
+    word.starts_with(['.', '~'])
+        || word.ends_with(".rb")
+        || (word.contains('/') && !word.starts_with('@'))
+        || word.contains(':')
 }
 
 /// Whether a word names something on a host of its own choice. Buckets belong

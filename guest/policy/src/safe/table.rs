@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::entry::{Check, Entry, Operands, Style, commands};
+use super::entry::{Check, Entry, Operands, Style, commands, sorted};
 
 include!(concat!(env!("OUT_DIR"), "/known_safe.rs"));
 
@@ -43,7 +43,11 @@ impl Table {
     /// calls unsafe stays so. Entries should have no [`Entry::faults`].
     pub fn extended(&self, added: &[Entry]) -> Self {
         let mut entries = self.added.entries.to_vec();
-        entries.extend_from_slice(added);
+        entries.extend(added.iter().cloned().map(|entry| Entry {
+            flags: sorted(&entry.flags).into(),
+            anywhere: sorted(&entry.anywhere).into(),
+            ..entry
+        }));
         let mut all = Vec::new();
         for (index, entry) in (0_u16..).zip(&entries) {
             let words = commands(&entry.command).into_iter();

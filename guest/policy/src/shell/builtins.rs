@@ -105,9 +105,31 @@ pub(super) fn taint(stages: &mut [Stage]) {
     }
 }
 
-/// Marks a builtin that may run code by its arguments.
+/// Variables whose values bash computes, and so runs what stands in them.
+const COMPUTED: [&str; 9] = [
+    "BASHPID",
+    "EPOCHSECONDS",
+    "HISTCMD",
+    "LINENO",
+    "OPTIND",
+    "RANDOM",
+    "SECONDS",
+    "SRANDOM",
+    "UID",
+];
+
+/// Whether a stage gives such a variable something else than a number.
+fn computes(stage: &Stage) -> bool {
+    let number = |value: &String| value.bytes().all(|byte| byte.is_ascii_digit());
+    stage
+        .assignments
+        .iter()
+        .any(|set| COMPUTED.contains(&set.name.as_str()) && !set.value.as_ref().is_some_and(number))
+}
+
+/// Marks a builtin that may run code by its arguments, or a stage by what it assigns.
 pub(super) fn note(stage: &mut Stage) {
-    if stage.what == What::Command && runs_code(stage) {
+    if computes(stage) || stage.what == What::Command && runs_code(stage) {
         stage.code = true;
         stage.complete = false;
     }
@@ -122,8 +144,13 @@ fn runs_code(stage: &Stage) -> bool {
                 .is_some_and(|flags| !flags.starts_with('-') && flags.contains(flag))
         })
     };
-    // A subscript is computed, and runs what stands in it.
-    let subscript = || words.iter().any(|word| word.contains('['));
+    // A subscript is computed, and runs what stands in it; so are some variables.
+    let subscript = || {
+        words.iter().any(|word| {
+            let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+            word.contains('[') || COMPUTED.contains(&name)
+        })
+    };
     let unclear = !stage.unknown.is_empty();
     match name.as_str() {
         "source" | "." | "bind" | "complete" | "compgen" | "compopt" | "enable" | "fc" => true,

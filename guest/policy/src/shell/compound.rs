@@ -27,7 +27,7 @@ impl Parser<'_, '_, '_> {
                     return Err(Opaque);
                 }
                 self.cursor.skip_blanks();
-                if self.cursor.peek() == Some(b'(') {
+                if self.cursor.peek() == Some(b'(') && self.empty_brackets() {
                     self.function_body()?;
                 } else {
                     self.body_of_function()?;
@@ -157,10 +157,21 @@ impl Parser<'_, '_, '_> {
             }
         }
         self.skip_lines()?;
+        if self.eat_reserved("{") {
+            return self.list_until("}");
+        }
         if !self.eat_reserved("do") {
             return Err(Opaque);
         }
         self.list_until("done")
+    }
+
+    /// Whether `()` stands here, which belongs to a function's name.
+    fn empty_brackets(&self) -> bool {
+        let mut ahead = self.cursor.clone();
+        ahead.eat(b'(');
+        ahead.skip_blanks();
+        ahead.peek() == Some(b')')
     }
 
     /// A loop's variable is an assignment; a stage where it could matter to others.

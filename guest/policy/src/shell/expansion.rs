@@ -34,7 +34,15 @@ impl Parser<'_, '_, '_> {
             Some(b'\'') if !in_double => self.ansi(build)?,
             // Translated, perhaps: the text is read, its value is not known.
             Some(b'"') if !in_double => build.hide(),
-            Some(b'[' | b'`') => return Err(Opaque),
+            // Arithmetic as it was written once.
+            Some(b'[') => {
+                self.cursor.bump();
+                build.hide();
+                self.sink.open()?;
+                self.computed_until(b']', build)?;
+                self.sink.close();
+            }
+            Some(b'`') => return Err(Opaque),
             Some(b'$') => {
                 self.cursor.bump();
                 build.hide();
@@ -245,6 +253,8 @@ impl Parser<'_, '_, '_> {
             },
             b'=' => self.assigns(&name, build),
             b'-' | b'+' | b'?' | b'#' | b'%' | b'/' | b'^' | b',' => {}
+            // `${!NAME*}` lists names.
+            b'*' if build.code => {}
             b'@' => build.code = true,
             _ => return Err(Opaque),
         }
@@ -266,7 +276,8 @@ impl Parser<'_, '_, '_> {
                 return Ok(());
             }
             match byte {
-                b'@' | b'*' | b' ' | b':' | b'-' | b'+' | b'(' | b')' => self.cursor.bump(),
+                b'@' | b' ' | b':' | b'(' | b')' => self.cursor.bump(),
+                byte if b"*/%+-<>=&|!^,?~".contains(&byte) => self.cursor.bump(),
                 byte if byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'`' | b'_') => {
                     build.code |= self.computed(byte, previous, build)?;
                 }

@@ -99,7 +99,6 @@ impl Parser<'_, '_, '_> {
         };
         let stage = self.sink.stages.get_mut(awaited.stage).ok_or(Opaque)?;
         simple::take_notes(stage, &mut word);
-        stage.complete &= known;
         // Escapes are taken out by bash; a text with one is not read on.
         let plain = awaited.quoted || !text.contains('\\');
         stage.input = (known && plain).then_some(text);

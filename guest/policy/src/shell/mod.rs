@@ -12,8 +12,8 @@
 //!    `eval`, `find -exec`): its inner stages.
 //! 4. `folder` follows `cd` on the way.
 //!
-//! A stage whose words, redirects and assignments are all known before it runs
-//! is complete. One that may run code that no stage shows says so (`code`).
+//! A stage whose words are all known before it runs is complete. One that may run code
+//! that no stage shows says so (`code`).
 //!
 //! The reading is that of `bash -c -- COMMAND`, not interactive, in a UTF-8
 //! locale, with no alias and no shell option set before.
@@ -64,8 +64,8 @@ pub struct Stage {
     pub what: What,
     /// The words, quotes removed. A word listed in `unknown` is raw text.
     pub argv: Vec<String>,
-    /// Whether everything about this stage is known before it runs: its words,
-    /// its redirects and its assignments.
+    /// Whether its words are all known before it runs. What is redirected and assigned
+    /// may still not be: see there.
     pub complete: bool,
     /// It may run code that no stage shows: nothing can be told from its words.
     pub code: bool,
@@ -93,6 +93,14 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// Whether nothing about it can turn out to be something else.
+    pub fn settled(&self) -> bool {
+        self.complete
+            && !self.code
+            && self.redirects.iter().all(|redirect| redirect.target.is_some())
+            && self.assignments.iter().all(|set| set.value.is_some())
+    }
+
     /// This stage and all that it runs in turn.
     pub fn every(&self) -> Vec<&Stage> {
         let mut all = vec![self];

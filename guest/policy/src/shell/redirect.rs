@@ -63,6 +63,7 @@ impl Parser<'_, '_, '_> {
         }
         let mut word = self.word(Reading::Plain)?.ok_or(Opaque)?;
         let duplicate = matches!(mode, Mode::DuplicateIn | Mode::DuplicateOut);
+        // A descriptor for the next redirect, or the target of this one?
         if matches!(self.cursor.peek(), Some(b'<' | b'>'))
             && ((word.digits && !duplicate) || word.first == b'{')
         {
@@ -78,19 +79,14 @@ impl Parser<'_, '_, '_> {
         super::simple::take_notes(stage, &mut word);
         if mode == Mode::HereString {
             stage.input = word.literal.then(|| format!("{}\n", word.text));
-            stage.complete &= word.literal;
             return Ok(());
         }
-        stage.complete &= known;
         if duplicate && known && names_descriptor(&word.text) {
             return Ok(());
         }
         if names_network(&word) {
             stage.complete = false;
             stage.code = true;
-        }
-        if mode == Mode::DuplicateIn {
-            stage.complete = false;
         }
         stage.redirects.push(Redirect {
             write: !matches!(mode, Mode::Read | Mode::DuplicateIn),

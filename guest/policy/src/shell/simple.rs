@@ -90,15 +90,16 @@ impl Parser<'_, '_, '_> {
                 // A descriptor; bash takes a number too large for a word.
                 return if word.text.len() > 4 { Err(Opaque) } else { self.redirect(index) };
             }
-            if word.first == b'{' {
-                return Err(Opaque);
+            if let Some(name) = descriptor_variable(&word) {
+                let stage = self.sink.stages.get_mut(index).ok_or(Opaque)?;
+                stage.assignments.push(Assignment { name, value: None });
+                return self.redirect(index);
             }
         }
         let written = self.cursor.slice(start, self.cursor.at()).replace("\\\n", "");
         let stage = self.sink.stages.get_mut(index).ok_or(Opaque)?;
         take_notes(stage, &mut word);
         if first && let Some((name, value)) = word.assignment.take() {
-            stage.complete &= value.is_some();
             stage.assignments.push(Assignment { name, value });
             raw.push(written);
             return Ok(());
@@ -180,7 +181,8 @@ impl Parser<'_, '_, '_> {
         let stage = self.sink.stages.get_mut(index).ok_or(Opaque)?;
         (stage.start, stage.end) = (start, stop);
         stage.argv = vec![text];
-        if stage.redirects.iter().all(harmless) && stage.complete {
+        let plain = stage.complete && !stage.code && stage.assignments.is_empty();
+        if stage.redirects.iter().all(harmless) && plain {
             self.sink.stages.remove(index);
         }
         Ok(())
@@ -209,6 +211,14 @@ impl Parser<'_, '_, '_> {
     }
 }
 
+/// The variable of `{NAME}` before a redirect, which gets the descriptor's number.
+fn descriptor_variable(word: &Word) -> Option<String> {
+    let name = word.raw.strip_prefix('{')?.strip_suffix('}')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let named = name.starts_with(|c: char| !c.is_ascii_digit()) && name.chars().all(plain);
+    named.then(|| name.to_owned())
+}
+
 fn harmless(redirect: &Redirect) -> bool {
     redirect.target.as_deref() == Some("/dev/null")
 }
@@ -219,10 +229,7 @@ pub(super) fn take_notes(stage: &mut Stage, word: &mut Word) {
         stage.code = true;
         stage.complete = false;
     }
-    if !word.assigns.is_empty() {
-        stage.complete = false;
-        stage.assignments.append(&mut word.assigns);
-    }
+    stage.assignments.append(&mut word.assigns);
 }
 
 /// Adds a word, or the words that its braces make.

@@ -283,8 +283,7 @@ fn replaced(stage: &Stage, name: &str) -> Option<Found> {
                 at = at.saturating_add(1);
                 break;
             }
-            ("command", "-p") | ("exec", "-c" | "-l" | "-cl" | "-lc") => {}
-            ("exec", "-a") => at = at.saturating_add(1),
+            ("command", "-p") | ("exec", "-c") => {}
             ("command", word) if word.starts_with('-') => {
                 return if word.bytes().all(|b| b"-pvV".contains(&b)) {
                     None

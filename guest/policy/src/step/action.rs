@@ -6,9 +6,12 @@ use crate::describe;
 use crate::evaluate::{self, Verdict, facts_digest};
 use crate::fold::first_unresolved;
 use crate::ids;
+use crate::judge;
 use crate::limits;
 use crate::menu;
-use crate::prefix;
+use crate::prefix::{self, Words};
+use crate::saved;
+use crate::shell::{Folder, Stage};
 use crate::state::{self, Phase};
 use crate::subject::{self, Reading};
 use crate::types::{
@@ -176,8 +179,10 @@ pub(crate) fn request(
         current = first_unresolved(&resolutions).unwrap_or(0);
         root = root.filter(|_| menu::may_grant_prefixes(command, action, workspace.as_deref()));
         for (stage, read) in stages.iter_mut().zip(&read).filter(|_| root.is_some()) {
-            if stage.resolution == Resolution::Unresolved {
-                stage.prefix = prefix::suggest(read).unwrap_or_default();
+            if stage.resolution == Resolution::Unresolved
+                && let Some(Words { words, exact }) = suggested(read, action, workspace.as_deref())
+            {
+                (stage.prefix, stage.exact) = (words, exact);
             }
         }
     }
@@ -198,6 +203,21 @@ pub(crate) fn request(
     };
     request.menu = menu::menu(&request, lasting);
     request
+}
+
+/// The words that a lasting grant for a stage would cover.
+fn suggested(stage: &Stage, action: &Action, workspace: Option<&str>) -> Option<Words> {
+    let Folder::Known(places) = &stage.folder else { return None };
+    let top = stage.argv.first().is_some_and(|program| saved::starts_here(program));
+    // By the text alone: what it then covers is looked at with the facts.
+    let covered = |place: &String| {
+        let folder = judge::lexical(&action.working_folder, place);
+        workspace.is_some_and(|workspace| match top {
+            true => folder == workspace,
+            false => saved::is_inside(&folder, workspace),
+        })
+    };
+    prefix::suggest(stage).filter(|_| places.iter().all(covered))
 }
 
 /// Asks every subscribed connection about an approval that was just opened.

@@ -1,14 +1,14 @@
 //! Decisions: checked against what is pending now, then recorded, then acknowledged.
 
 use super::{Draft, Stop, action, close_turn, denied_item, keeping, misuse, settle};
-use crate::codec::{self, Amendment, Body, Lasting, Request, Resolution, ResolvedBy};
+use crate::codec::{self, Amendment, Body, Lasting, Request, Resolution, ResolvedBy, Stage};
 use crate::describe;
 use crate::erase;
 use crate::fold::first_unresolved;
 use crate::grants;
 use crate::menu::{self, Choice};
 use crate::render;
-use crate::saved::{self, Covers};
+use crate::saved;
 use crate::state::{Approval, State};
 use crate::types::{ChoiceFault, Decide, Effect, Mark, Refusal, Requirement, Resolution as Winner};
 use serde_json::json;
@@ -97,14 +97,19 @@ fn approve_stage(
     choice: &Choice,
     decide: &Decide,
 ) -> Result<bool, Stop> {
-    let prefix = menu::prefix(request, open.current).filter(|_| choice.scope == menu::LOCAL);
-    let resolution = prefix.map_or(Resolution::AllowOnce, |words| Resolution::PolicyAmendment {
-        prefix: words.to_vec(),
-    });
+    let words = |index: u32| {
+        let granted = |stage: &Stage| (stage.prefix.clone(), stage.exact);
+        menu::stage(request, index).filter(|_| choice.scope == menu::LOCAL).map(granted)
+    };
+    let granted = words(open.current);
+    let resolution = match &granted {
+        Some((prefix, _)) => Resolution::PolicyAmendment { prefix: prefix.clone() },
+        None => Resolution::AllowOnce,
+    };
     let mut stages = open.stages.clone();
     let mut also = Vec::new();
     for (index, stage) in (0..).zip(stages.iter_mut()) {
-        let same = prefix.is_some() && menu::prefix(request, index) == prefix;
+        let same = granted.is_some() && words(index) == granted;
         if index == open.current {
             *stage = resolution.clone();
         } else if same && *stage == Resolution::Unresolved {
@@ -187,12 +192,12 @@ fn lasting(
     stages: &[Resolution],
 ) -> Option<Lasting> {
     let root = request.root.clone()?;
-    let covers = match Covers::whole(&request.subject) {
+    let given = match saved::of_subject(&request.subject) {
         Some(whole) if choice.scope == menu::LOCAL => vec![whole],
         Some(_) => Vec::new(),
-        None => saved::amended(stages, &request.folder),
+        None => saved::given(request, stages, &root),
     };
-    let (text, preview) = saved::written(&open.id, &root, &covers)?;
+    let (text, preview) = saved::written(&open.id, &root, &given)?;
     Some(Lasting { root, text, preview, mode: state.mode_in_force() })
 }
 

@@ -85,6 +85,7 @@ pub(crate) fn step<'a>(
         Input::Redact(redaction) => erase::redact(&mut draft, redaction)?,
         Input::Kept(kept) => keeping::kept(&mut draft, kept)?,
         Input::Granted => settle::siblings(&mut draft)?,
+        Input::Ruled => settle::denied(&mut draft)?,
     }
     // Whatever made room: those that waited for it are next, unless the host leaves.
     if !matches!(input, Input::Shutdown | Input::Leave(_) | Input::Unload | Input::Redact(_)) {

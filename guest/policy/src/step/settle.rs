@@ -2,22 +2,22 @@
 //!
 //! They are judged again as recovery judges them: with facts taken anew and never by
 //! the mode. What became protected, or met a deny or ask rule meanwhile, is left to the
-//! person who is asked; so is what is no longer what was shown. No rule settles anything
-//! here, however lately it came.
+//! person who is asked; so is what is no longer what was shown. A rule that came meanwhile
+//! only closes: what it denies is denied, and nothing is allowed by it.
 
 use super::decide::{Ending, close};
 use super::{Draft, Needs, Stop, action, misuse};
 use crate::codec::{self, Body, Request, Resolution, ResolvedBy};
 use crate::describe;
-use crate::evaluate::{self, facts_digest};
+use crate::evaluate::{self, facts_digest, kind};
 use crate::fold::first_unresolved;
 use crate::grants;
 use crate::limits;
 use crate::menu;
-use crate::saved::InForce;
+use crate::rules::Origin;
 use crate::state::Approval;
-use crate::subject::{self, Reading};
-use crate::types::{Action, Coverage, Effect, Mark};
+use crate::subject;
+use crate::types::{Action, Coverage, Effect, Mark, TableRow};
 
 /// A pending request that a grant may cover.
 struct Candidate {
@@ -49,11 +49,15 @@ fn gather(draft: &Draft<'_>) -> Result<Vec<Candidate>, Stop> {
         needs.of(draft.record(proposed(draft, open)?))?;
     }
     needs.ask()?;
+    let rules = draft.rules()?;
+    let kept = rules.rules().iter().filter(|rule| rule.origin() == Origin::Grants);
+    let kept: Vec<&str> = kept.map(|rule| rule.kind().word()).collect();
     let mut candidates = Vec::new();
     for open in pending() {
         let request = describe::opening(open, draft.record(open.sequence)?)?;
         let action = draft.action(proposed(draft, open)?)?;
-        if may_cover(draft, &request, &action)? {
+        let subject = &request.subject;
+        if kept.contains(&kind(subject)) || grants::held(state, subject, &action).is_some() {
             needs.of(draft.facts(&action))?;
             candidates.push(Candidate { open: open.clone(), request, action });
         }
@@ -62,22 +66,44 @@ fn gather(draft: &Draft<'_>) -> Result<Vec<Candidate>, Stop> {
     Ok(candidates)
 }
 
+/// Closes every pending request that a deny rule covers by now, each with a terminal
+/// record of its own that names the rule.
+pub(super) fn denied(draft: &mut Draft<'_>) -> Result<(), Stop> {
+    let state = draft.state()?;
+    let mut needs = Needs::default();
+    for open in &state.approvals {
+        needs.of(draft.record(open.sequence))?;
+        needs.of(draft.record(proposed(draft, open)?))?;
+    }
+    needs.ask()?;
+    let mut pending = Vec::new();
+    for open in &state.approvals {
+        let action = draft.action(proposed(draft, open)?)?;
+        needs.of(draft.facts(&action))?;
+        pending.push((open.clone(), action));
+    }
+    needs.ask()?;
+    for (open, action) in pending {
+        let facts = draft.facts(&action)?;
+        let state = draft.state()?;
+        let reading = subject::placed(&action, facts, state.workspace.as_deref());
+        let rules = draft.rules()?;
+        let verdict =
+            evaluate::without_mode(state, draft.context, &rules, &action, &reading, facts);
+        if verdict.row == TableRow::DenyRule {
+            let ending = Ending::unchanged(&open);
+            close(draft, &open, "denied", ResolvedBy::Policy, &verdict.reason, ending)?;
+            action::denied_item(draft, &open.item, &verdict.reason)?;
+            action::close_turn(draft, &open.turn)?;
+        }
+    }
+    Ok(())
+}
+
 /// The record that holds the action of an approval.
 fn proposed(draft: &Draft<'_>, open: &Approval) -> Result<u64, Stop> {
     let item = draft.state()?.item(&open.item);
     item.map(|item| item.sequence).ok_or_else(|| misuse("the item is gone"))
-}
-
-/// Whether a grant might cover something of a request, as it was shown.
-fn may_cover(draft: &Draft<'_>, request: &Request, action: &Action) -> Result<bool, Stop> {
-    let state = draft.state()?;
-    if grants::held(state, &request.subject, action).is_some() {
-        return Ok(true);
-    }
-    let kept = InForce::new(state, draft.context, action);
-    let Reading { stages, .. } = subject::subject(action);
-    let stage = (0..stages.len()).any(|index| kept.for_stage(&stages, index).is_some());
-    Ok(stage || kept.for_subject(&request.subject).is_some())
 }
 
 fn settle(draft: &mut Draft<'_>, candidate: &Candidate) -> Result<(), Stop> {
@@ -89,7 +115,8 @@ fn settle(draft: &mut Draft<'_>, candidate: &Candidate) -> Result<(), Stop> {
         return Ok(());
     }
     let reading = subject::placed(action, facts, state.workspace.as_deref());
-    let verdict = evaluate::without_mode(state, draft.context, &*draft.rules()?, action, &reading, facts);
+    let verdict =
+        evaluate::without_mode(state, draft.context, &*draft.rules()?, action, &reading, facts);
     let by_grant = |coverage: &&Coverage| grants::named(coverage).is_some();
     let Some(grant) = verdict.coverage.iter().find(by_grant).cloned() else { return Ok(()) };
     let why = grants::named(&grant).unwrap_or_default();

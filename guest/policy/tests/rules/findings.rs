@@ -297,6 +297,8 @@ fn rules_that_never_decide_are_told() {
         (("deny", "network = \"10.0.0.0/8\""), ("allow", "network = \"10.1.1.1\""), 4),
         (("deny", "file = \"src/**\""), ("ask", "file = \"src/a/*\""), 4),
         (("deny", "tool = \"get_*\""), ("allow", "server = \"x\"\ntool = \"get_a\""), 4),
+        (("deny", "shell = [\"git\"]"), ("allow", "shell = [\"/usr/bin/git\"]"), 4),
+        (("deny", "shell = [\"/usr/bin/git\"]"), ("deny", "shell = [\"git\", \"a\"]"), 4),
         (("deny", "kind = \"process\""), ("ask", "process = \"x\""), 4),
         (("deny", "unix_socket = \"/run/**\""), ("ask", "unix_socket = \"/run/a\""), 4),
     ] {
@@ -316,6 +318,8 @@ fn rules_that_never_decide_are_told() {
         (("deny", "network = \"?.example.com\""), ("allow", "network = \"*.example.com\"")),
         (("deny", "file = \"src/**\"\naccess = \"write\""), ("ask", "file = \"src/a\"")),
         (("deny", "file = \"src/**\""), ("ask", "file = \"/src/a\"")),
+        (("ask", "shell = [\"/usr/bin/git\"]"), ("ask", "shell = [\"*/git\"]")),
+        (("ask", "shell = [\"*/git\"]"), ("ask", "shell = [\"/usr/bin/git\"]")),
         (("allow", "tool = \"get_*\""), ("allow", "server = \"x\"\ntool = \"get_a\"")),
         (("deny", "message = \"not so\"\nshell = [\"git\", \"push\"]"), ("deny", git)),
     ] {

@@ -152,6 +152,26 @@ fn an_address_is_the_same_however_it_is_written() {
 }
 
 #[test]
+fn this_machine_is_one_whatever_it_is_called() {
+    let names =
+        ["localhost", "127.0.0.1", "::1", "0.0.0.0", "127.0.0.0/8", "a.localhost", "::/127"];
+    for name in names {
+        let rule = |effect: &str| format!("[[rule]]\neffect = \"{effect}\"\nnetwork = \"{name}\"");
+        for subject in
+            ["localhost", "127.0.0.1", "::1", "0.0.0.0", "[::]", "127.9.9.9", "b.localhost"]
+        {
+            check(&rule("deny"), &[&format!("net {subject} 443 => deny")]);
+        }
+        check(&rule("ask"), &["net 128.0.0.1 443 => none", "net localhost.example 443 => none"]);
+    }
+    // What allows is taken at its word.
+    check(
+        "[[rule]]\neffect = \"allow\"\nnetwork = \"127.0.0.1\"",
+        &["net 127.0.0.1 443 => allow", "net localhost 443 => none", "net 127.0.0.2 443 => none"],
+    );
+}
+
+#[test]
 fn a_host_that_cannot_be_read_is_allowed_by_nothing_and_may_be_what_is_refused() {
     let rules = "[[rule]]\neffect = \"deny\"\nnetwork = \"evil.example\"\n\
                  [[rule]]\neffect = \"allow\"\nnetwork = \"*\"\nports = \"any\"";

@@ -17,6 +17,7 @@ mod saved;
 mod shell;
 mod tools;
 mod total;
+mod vectors;
 
 use ask::verdict;
 use placet_policy::rules::{Compiled, Layer, Origin, compile};

@@ -264,11 +264,14 @@ proptest! {
     ) {
         let allow = compile(&[user(&format!("[[rule]]\neffect = \"allow\"\n{rule}"))]).set;
         let deny = compile(&[user(&format!("[[rule]]\neffect = \"deny\"\n{rule}"))]).set;
-        prop_assume!(allow.broken().is_none() && deny.broken().is_none());
+        if allow.broken().is_some() || deny.broken().is_some() { return Ok(()); }
         let known: Vec<String> = words
             .iter()
             .flat_map(|word| if word == "$X" { filled.clone() } else { vec![word.clone()] })
             .collect();
+        if known.is_empty() {
+            return Ok(());
+        }
         let asked = |set: &RuleSet, words: &[String]| crate::ask::verdict(set, &format!("run {}", words.join(" ")));
         if asked(&allow, &words) == "allow" {
             prop_assert_eq!(asked(&allow, &known), "allow", "{:?} {:?}\n{}", words, known, rule);

@@ -81,17 +81,18 @@ fn redirects_name_files() {
     check("a &>>f", "[a] a:f");
     check("a >&f", "[a] w:f");
     check("a > 'f g'", "[a] w:f g");
+    check("a {fd}>f", "fd=? [a] w:f");
     check("a 2>&1 | b", "[a] / [b]");
     check("a >&2 <&- 3<&0 2>&- 4>&3-", "[a]");
     check("a 2 >f", "[a] [2] w:f");
     check("a b2>f", "[a] [b2] w:f");
     check("a \\2>f", "[a] [2] w:f");
-    check("a > $f", "[a] w:? ?");
-    check("a > f*", "[a] w:? ?");
-    check("a >&$f", "[a] w:? ?");
+    check("a > $f", "[a] w:?");
+    check("a > f*", "[a] w:?");
+    check("a >&$f", "[a] w:?");
     check("a <<< word", "[a]");
     check("a </dev/tcp/host/80", "[a] r:/dev/tcp/host/80 ? !");
-    check("a <&f", "[a] r:f ?");
+    check("a <&f", "[a] r:f");
 }
 
 #[test]
@@ -104,7 +105,6 @@ fn redirects_that_are_not_understood() {
         "a >\nf",
         "a > # f",
         "a >&-b",
-        "a {fd}>f",
         "a > 2>f",
         "a > {x}>f",
         "a 123456789012>f",
@@ -122,23 +122,23 @@ fn assignments_stand_before_the_command() {
     check("A=b c", "A=b [c]");
     check("A=b", "A=b");
     check("A= c", "A= [c]");
-    check("A+=b c", "A=? [c] ?");
+    check("A+=b c", "A=? [c]");
     check("A='b c' D=\"e\" f", "A=b c D=e [f]");
     check(">f A=b c", "A=b [c] w:f");
-    check("A=$B c", "A=? [c] ?");
+    check("A=$B c", "A=? [c]");
     check("A=* c", "A=* [c]");
-    check("A=~/x c", "A=? [c] ?");
+    check("A=~/x c", "A=? [c]");
     check("c A=b", "[c] [A=b]");
     check("1A=b", "[1A=b]");
     check("'A'=b", "[A=b]");
     check("A\\=b", "[A=b]");
     check("A\"=\"b", "[A=b]");
     check("=b", "[=b]");
-    check("A[0]=b c", "A=? [c] ?");
+    check("A[0]=b c", "A=? [c]");
     check("A[x]=b c", "A=? [c] ? !");
     check("A[$x]=b c", "opaque");
-    check("A=(b $(c))", "A=? ? / [c]");
-    check("A=$(b) c", "A=? [c] ? / [b]");
+    check("A=(b $(c))", "A=? / [c]");
+    check("A=$(b) c", "A=? [c] / [b]");
 }
 
 #[test]
@@ -167,14 +167,14 @@ fn what_runs_inside_a_word_is_a_stage() {
     check("echo `rm x`", "[echo] <`rm x`> ? / [rm] [x]");
     check("echo \"`rm \\`y\\``\"", "[echo] <\"`rm \\`y\\``\"> ? / [rm] <`y`> ? / [y]");
     check("diff <(a) >(b)", "[diff] <<(a)> <>(b)> ? / [a] / [b]");
-    check("a > >(b)", "[a] w:? ? / [b]");
+    check("a > >(b)", "[a] w:? / [b]");
     check("echo ${X:-$(rm x)}", "[echo] <${X:-$(rm x)}> ? / [rm] [x]");
     check("echo \"${X:-\"$(rm x)\"}\"", "[echo] <\"${X:-\"$(rm x)\"}\"> ? / [rm] [x]");
     check("echo $(( $(rm x) + 1 ))", "[echo] <$(( $(rm x) + 1 ))> ? ! / [rm] [x]");
-    check("cat <<E\n$(rm x) `y`\nE", "[cat] ? / [rm] [x] / [y]");
+    check("cat <<E\n$(rm x) `y`\nE", "[cat] / [rm] [x] / [y]");
     check("cat <<'E'\n$(rm x)\nE\nls", "[cat] / [ls]");
-    check("cat <<< \"$(rm x)\"", "[cat] ? / [rm] [x]");
-    check("A=(1 $(rm x))", "A=? ? / [rm] [x]");
+    check("cat <<< \"$(rm x)\"", "[cat] / [rm] [x]");
+    check("A=(1 $(rm x))", "A=? / [rm] [x]");
     check("for f in $(rm x); do ls; done", "[rm] [x] / [ls]");
     check("case $(rm x) in $(a)) ls;; esac", "[rm] [x] / [a] / [ls]");
     check("[[ x =~ $(rm x) ]]", "<[[ x =~ $(rm x) ]]> ? / [rm] [x]");
@@ -185,6 +185,7 @@ fn what_runs_inside_a_word_is_a_stage() {
 fn what_runs_unseen_is_code() {
     check("echo $((1+1))", "[echo] <$((1+1))> ?");
     check("echo $((x+1))", "[echo] <$((x+1))> ? !");
+    check("echo $[1+1] $[x]", "[echo] <$[1+1]> <$[x]> ? !");
     check("echo $((0x1f + 16#ff))", "[echo] <$((0x1f + 16#ff))> ?");
     check("echo ${X[1]} ${X[@]}", "[echo] <${X[1]}> <${X[@]}> ?");
     check("echo ${X[i]}", "[echo] <${X[i]}> ? !");
@@ -205,7 +206,6 @@ fn what_runs_unseen_is_code() {
     check("printf -v 'a[$(x)]' y", "[printf] [-v] [a[$(x)]] [y] ? !");
     check("eval $x", "[eval] <$x> ? !");
     for command in [
-        "echo $[1+1]",
         "echo $$(rm x)",
         "echo \"$$(rm x)\"",
         "echo ${ rm x; }",
@@ -287,7 +287,7 @@ fn what_a_stage_runs_in_turn_is_inside_it() {
     check("trap 'rm x' EXIT", "[trap] [rm x] [EXIT] ([rm] [x])");
     check("command rm x", "[command] [rm] [x] ([rm] [x])");
     check("command -v rm", "[command] [-v] [rm]");
-    check("exec -a b rm x", "[exec] [-a] [b] [rm] [x] ([rm] [x])");
+    check("exec -a b rm x", "[exec] [-a] [b] [rm] [x] ? !");
     check("xargs -n 1 rm -f", "[xargs] [-n] [1] [rm] [-f] ([rm] [-f] <\u{2026}> ?)");
     check("xargs -I{} cp {} d", "[xargs] [-I{}] [cp] [{}] [d] ([cp] <{}> [d] ?)");
     check("watch -n 1 'rm x | y'", "[watch] [-n] [1] [rm x | y] ([rm] [x] / [y])");

@@ -47,6 +47,7 @@ enum Class {
     Protected,
     Credential,
     PlacetOwn,
+    RunsPrograms,
     /// As if the host could not tell.
     Unknown,
 }
@@ -58,6 +59,7 @@ impl Fact {
             Class::Ordinary => PathClass::Ordinary,
             Class::Protected => PathClass::Protected,
             Class::Credential => PathClass::Credential,
+            Class::RunsPrograms => PathClass::RunsPrograms,
             Class::PlacetOwn => PathClass::PlacetOwn,
             Class::Unknown => return None,
         };
@@ -138,7 +140,8 @@ fn asked(line: Line, defaults: &Defaults) -> Asked {
         (None, Some(args)) => args.to_string(),
         (None, None) => "{}".to_owned(),
     };
-    let tool = if line.command.is_some() { "shell".to_owned() } else { line.tool.unwrap_or_default() };
+    let tool =
+        if line.command.is_some() { "shell".to_owned() } else { line.tool.unwrap_or_default() };
     let kind = line.subject.as_ref().and_then(|subject| subject.get("kind")?.as_str());
     let action = Action {
         profile: "exec".to_owned(),

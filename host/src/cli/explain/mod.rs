@@ -3,20 +3,22 @@
 mod input;
 mod print;
 
+use super::reach::Reach;
 use super::{EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_USAGE, Failure, runtime, show};
 use crate::config::UserConfig;
 use crate::engine::types::{
     Caller, CommandId, Context, Explained, Explanation, Facts, Input, ModeDigest, Proposal, Reply,
-    RuleSet, SessionStart, Supply,
+    RuleLayer, RuleOrigin, RuleSet, SessionStart, Supply,
 };
 use crate::engine::{Engine, MODES, POLICY, components_folder};
 use crate::exec::environment;
 use crate::home::Home;
-use crate::reviewer::Reviewer;
+use crate::log::{GrantStore as _, SqliteLog};
+use crate::reviewer::{Reviewer, grants_root};
 use crate::sessions::Rulebook;
 use clap::Args;
 use std::io::BufRead as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Say what would happen to a command or an action, and why; nothing runs
@@ -103,6 +105,8 @@ struct Desk {
     engine: Engine,
     rulebook: Rulebook,
     reviewer: Reviewer,
+    /// None where there is no log yet.
+    log: Option<Arc<SqliteLog>>,
 }
 
 impl Desk {
@@ -116,13 +120,16 @@ impl Desk {
             engine: Engine::load(&components_folder()?, &home.cache())?,
             rulebook: Rulebook::new(home.folder()),
             reviewer: Reviewer::new(home.folder()),
+            log: Reach::open()?.ok().map(|reach| reach.log),
         })
     }
 
     async fn explain(&self, asked: input::Asked) -> Result<Explanation, Failure> {
-        let rules = match &asked.rules {
-            Some(set) => set.clone(),
-            None => self.rulebook.at(asked.workspace.as_deref().map(std::path::Path::new)),
+        let workspace = asked.workspace.as_deref().map(Path::new);
+        let root = workspace.map(|root| grants_root(root).to_string_lossy().into_owned());
+        let rules = match (&asked.rules, &root) {
+            (Some(set), _) => set.clone(),
+            (None, root) => self.with_grants(self.rulebook.at(workspace), root.as_deref()).await?,
         };
         let state = self.session(&asked, &rules).await?;
         let queries = self.engine.survey(asked.action.clone()).await?;
@@ -138,7 +145,7 @@ impl Desk {
             facts: Facts { paths, environment: String::new() },
             last: true,
         };
-        let context = self.context(&rules);
+        let context = self.context(&rules, root);
         let supplied = vec![Supply::Rules(rules)];
         match self.engine.explain(state, context, proposal, supplied).await? {
             Ok(Explained::Done(explanation)) => Ok(explanation),
@@ -147,6 +154,19 @@ impl Desk {
             }
             Err(refusal) => Err(Failure::new(EXIT_FAILED, format!("it was refused: {refusal:?}"))),
         }
+    }
+
+    /// Rules with the grants that were saved for a root.
+    async fn with_grants(&self, rules: RuleSet, root: Option<&str>) -> Result<RuleSet, Failure> {
+        let (Some(log), Some(root)) = (&self.log, root) else { return Ok(rules) };
+        let texts = log.in_force(root).await?.texts;
+        if texts.is_empty() {
+            return Ok(rules);
+        }
+        let mut layers = rules.layers;
+        let name = "saved grants".to_owned();
+        layers.push(RuleLayer { name, origin: RuleOrigin::Grants, text: texts.join("\n") });
+        Ok(Rulebook::set(layers))
     }
 
     /// The state of a session that has just begun.
@@ -166,7 +186,7 @@ impl Desk {
             model_id: None,
         });
         let supplied = vec![Supply::Rules(rules.clone())];
-        match self.engine.step(None, self.context(rules), start, supplied).await? {
+        match self.engine.step(None, self.context(rules, None), start, supplied).await? {
             Reply::Done(outcome) => Ok(outcome.state.into()),
             other => {
                 let why = format!("no session can begin in the mode {}: {other:?}", asked.mode);
@@ -175,7 +195,7 @@ impl Desk {
         }
     }
 
-    fn context(&self, rules: &RuleSet) -> Context {
+    fn context(&self, rules: &RuleSet, grants_root: Option<String>) -> Context {
         let catalog = self.engine.catalog();
         let mode = |name: &&str| ModeDigest {
             name: (*name).to_owned(),
@@ -189,8 +209,7 @@ impl Desk {
             rules_digest: rules.digest.clone(),
             modes: MODES.iter().map(mode).collect(),
             log_path: String::new(),
-            grants_root: None,
-            grants: Vec::new(),
+            grants_root,
         }
     }
 }

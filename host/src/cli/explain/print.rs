@@ -48,7 +48,13 @@ fn row(name: &str) -> String {
             upper = true;
             continue;
         }
-        word.push(if first { c.to_ascii_lowercase() } else if upper { c.to_ascii_uppercase() } else { c });
+        word.push(if first {
+            c.to_ascii_lowercase()
+        } else if upper {
+            c.to_ascii_uppercase()
+        } else {
+            c
+        });
         (first, upper) = (false, false);
     }
     word
@@ -105,8 +111,7 @@ fn one(stage: &StageVerdict, command: &str) -> String {
         Coverage::KnownSafe => "only reads".to_owned(),
         other => by(other).unwrap_or_default(),
     };
-    let mut text =
-        format!("[{}..{}] {} -- {said}", stage.start, stage.end, visible(written));
+    let mut text = format!("[{}..{}] {} -- {said}", stage.start, stage.end, visible(written));
     if let Some(why) = &stage.why {
         let _ = write!(text, ": {}", visible(why));
     }

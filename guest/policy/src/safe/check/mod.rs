@@ -8,24 +8,24 @@ mod sed;
 mod sql;
 mod tools;
 
-use super::Table;
 use super::entry::Check;
 use super::read::{Reading, Stop};
+use super::{Kind, Table};
 
 /// Judges a command whose flags all read.
-pub(super) fn check(reading: &Reading<'_>, table: &Table, outermost: bool) -> Result<(), Stop> {
+pub(super) fn check(reading: &Reading<'_>, table: &Table, kind: Kind) -> Result<(), Stop> {
     let Some(check) = reading.entry.check else { return Ok(()) };
     // Behind find's `-exec`, what a file is called would be a program.
     let code = reading.flags.iter().filter_map(|(_, value)| *value);
     let mut code = code.chain(reading.operands.first().copied());
-    if !outermost && code.any(|text| text.contains("{}")) {
+    if kind == Kind::Inner && code.any(|text| text.contains("{}")) {
         let command = &reading.command;
         return Err(Stop::Unknown(format!("`{command}` would take a file's name for a program")));
     }
     let verdict = match check {
         Check::Awk => awk::check(reading),
         Check::Dscl => tools::dscl(reading),
-        Check::Find => return runs(reading, table, outermost),
+        Check::Find => return runs(reading, table, kind),
         Check::Fzf => tools::fzf(reading),
         Check::Gh => tools::gh(reading),
         Check::GhApi => tools::gh_api(reading),
@@ -44,17 +44,17 @@ pub(super) fn check(reading: &Reading<'_>, table: &Table, outermost: bool) -> Re
 
 /// Commands behind find's `-exec`: safe ones, and none that runs others in turn.
 /// The files that find puts in begin with a folder, so that none is a flag.
-fn runs(reading: &Reading<'_>, table: &Table, outermost: bool) -> Result<(), Stop> {
+fn runs(reading: &Reading<'_>, table: &Table, kind: Kind) -> Result<(), Stop> {
     if reading.runs.is_empty() {
         return Ok(());
     }
-    if !outermost {
+    if kind == Kind::Inner {
         return Err(Stop::Unknown("find within find is not looked into".to_owned()));
     }
     for command in &reading.runs {
         let words: Vec<String> = command.iter().map(|word| word.replace("{}", "./{}")).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        super::decide(&words, table, false)?;
+        super::decide(&words, table, Kind::Inner)?;
     }
     Ok(())
 }
