@@ -42,7 +42,12 @@ pub(crate) fn stage(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> 
             Some(target) if keeps_nothing(target) => {}
             Some(target) => match writable(case, stage, target) {
                 Some(hit) => covered = by(hit),
-                None => return Err(format!("it writes to `{target}`")),
+                None => {
+                    return Err(format!(
+                        "it writes to `{target}`{}",
+                        elsewhere(case, stage, target)
+                    ));
+                }
             },
             None => return said("it writes to a file that is not known before it runs"),
         }
@@ -147,6 +152,15 @@ fn writable<'a>(case: &Case<'a>, stage: &Stage, target: &str) -> Option<Hit<'a>>
         found = Some(case.path_rule(Effect::Allow, &query)?);
     }
     found
+}
+
+/// Where a link leads what a stage writes, for a person to see.
+fn elsewhere(case: &Case<'_>, stage: &Stage, target: &str) -> String {
+    let bases = subject::bases(&case.action.working_folder, &stage.folder, target);
+    let queries =
+        bases.into_iter().map(|base| PathQuery { text: target.to_owned(), base, write: true });
+    let linked = queries.filter_map(|query| case.fact(&query)).find(|fact| fact.linked);
+    linked.map(|fact| format!(", which is `{}`", fact.canonical)).unwrap_or_default()
 }
 
 /// Whether a stage names a relative path, and nobody knows relative to what.

@@ -251,7 +251,7 @@ fn by_mode(
             ..row(
                 Decision::Deny,
                 table_row,
-                format!("{}: {}", unmatched(reading), never_asks(None)),
+                format!("{}: {}", unmatched(action, reading), never_asks(None)),
             )
         };
     };
@@ -277,7 +277,7 @@ fn by_mode(
         .map(|component| component.digest.clone());
     let mut verdict = match mode.clamp(ask(&summary), &summary) {
         Ok(answer) => {
-            let what = unmatched_stage(reading, &coverage);
+            let what = unmatched_stage(action, reading, &coverage);
             let reason = format!("{what}: {}", answer.reason);
             Verdict { answer: Some(answer.clone()), ..row(answer.decision, table_row, reason) }
         }
@@ -293,8 +293,18 @@ fn by_mode(
     verdict
 }
 
-fn unmatched(reading: &Reading) -> String {
+fn unmatched(action: &Action, reading: &Reading) -> String {
     match &reading.subject {
+        // Where a link leads elsewhere, both names are said.
+        Subject::FileAccess { canonical, .. } if !canonical.is_empty() => {
+            let given = subject::own_path(action);
+            let given =
+                given.filter(|query| judge::lexical(&query.base, &query.text) != *canonical);
+            let named = given
+                .map(|query| format!(", given as `{}`,", short(&query.text)))
+                .unwrap_or_default();
+            format!("{}{named} is not covered", what(&reading.subject))
+        }
         Subject::Shell { command, .. } => format!("`{}` is not covered", short(command)),
         Subject::Unknown { word, .. } => format!("the kind `{word}` is not known"),
         subject => format!("{} is not covered", what(subject)),
@@ -323,11 +333,11 @@ pub(crate) fn short(command: &str) -> String {
 }
 
 /// Names the first stage that nothing covers.
-fn unmatched_stage(reading: &Reading, coverage: &[Coverage]) -> String {
+fn unmatched_stage(action: &Action, reading: &Reading, coverage: &[Coverage]) -> String {
     let stage = reading.stages.iter().zip(coverage).find(|(_, c)| **c == Coverage::Unmatched);
     match stage {
         Some((stage, _)) => format!("`{}` is not covered", short(&stage.argv.join(" "))),
-        None => unmatched(reading),
+        None => unmatched(action, reading),
     }
 }
 

@@ -64,6 +64,7 @@ impl Reviewer {
     pub fn worst(&self, canonical: &Path, wanted: &Path) -> PathClass {
         let classes = names_on_the_way(wanted).into_iter().map(|path| self.class(&path));
         let weight = |class: &PathClass| match class {
+            // The second is said of a repository, not of a path.
             PathClass::Ordinary | PathClass::RunsPrograms => 0,
             PathClass::Protected => 1,
             PathClass::Credential => 2,

@@ -13,6 +13,7 @@ from talk import Talk, closed, evidence
 OUTPUT_MAX = 64 * 1024
 ONCE_OR_REJECT = ["allow_once", "abort"]
 WITH_SESSION = ["allow_once", "allow_session", "abort"]
+LASTING = {"network": "allow_local_network", "tool": "allow_local_mcp_tool"}
 
 
 @case()
@@ -203,8 +204,11 @@ async def subjects_on_the_wire(env: Env) -> None:
         equal(ask["rawArgs"] if isinstance(args, str) else json.loads(ask["rawArgs"]), args, f"rawArgs of {what}")
         equal(ask["currentRequirementId"], {"approvalId": ask["approvalId"], "sourceIndex": 0}, f"requirement of {what}")
         equal((ask["protectedWrite"], ask["judgeEscalated"]), (False, False), f"flags of {what}")
-        equal(choice_ids(ask), WITH_SESSION if preview else ONCE_OR_REJECT, f"the menu of {what}")
-        previews = [choice["rulePreview"] for choice in ask["availableChoices"] if "rulePreview" in choice]
+        menu = list(WITH_SESSION if preview else ONCE_OR_REJECT)
+        if subject["kind"] in LASTING:
+            menu.insert(2, LASTING[subject["kind"]])
+        equal(choice_ids(ask), menu, f"the menu of {what}")
+        previews = [choice["rulePreview"] for choice in ask["availableChoices"] if choice["scope"] == "session"]
         equal(previews, [preview] if preview else [], f"the preview of {what}")
         await talk.decide(talk.decision(ask, "abort"))
         await talk.end(ask["turnId"])

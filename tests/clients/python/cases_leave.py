@@ -153,7 +153,7 @@ async def leave_parked_and_running(env: Env) -> None:
     host = await RawHost.spawn(env)
     talk = await Talk.start(host)
     mark = fresh_mark()
-    turn = await talk.turn(text(act("shell", {"command": f"echo begun; sleep {mark}"}), act("search", {"q": "a"})))
+    turn = await talk.turn(text(act("shell", {"command": f"touch begun; echo begun; sleep {mark}"}), act("search", {"q": "a"})))
     await host.wait("two questions", lambda _: len(host.seen("approval/request", turnId=turn)) == 2)
     first, second = await talk.pending()
     await talk.decide(talk.decision(first, "allow_once"))

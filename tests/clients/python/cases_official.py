@@ -33,7 +33,7 @@ async def approve_once(env: Env) -> None:
           [stage], "stages")
     menu = [(c["choiceId"], c["decision"], c["scope"], c.get("acceptsFeedback")) for c in ask["availableChoices"]]
     equal(menu, [("allow_once", "approved", "once", None), ("allow_session", "approvedForSession", "session", None),
-                 ("abort", "abort", "once", True)], "the menu of one unresolved stage")
+                 ("allow_local_prefix", "approvedPolicyAmendment", "localPersistent", None), ("abort", "abort", "once", True)], "the menu of one unresolved stage")
     equal(len(session.fold.pending_approvals()), 1, "approvals pending in the SDK's fold")
     check(not env.file("made.txt").exists(), "nothing to have run before the decision")
 
@@ -136,13 +136,13 @@ async def three_stages_safe_middle(env: Env) -> None:
     equal(first["currentRequirementId"]["sourceIndex"], 0, "the first stage asked about")
     equal(tool_shell(first), ["unresolved", "knownSafe", "unresolved"], "the stages at the opening")
     equal([row["argv"] for row in first["subject"]["stages"]], [["touch", "a"], ["ls"], ["touch", "b"]], "argv")
-    equal([c["choiceId"] for c in first["availableChoices"]], ["allow_once", "abort"], "two unresolved: no session choice")
+    equal([c["choiceId"] for c in first["availableChoices"]], ["allow_once", "allow_local_prefix", "abort"], "two unresolved: no session choice")
     person.says("allow_once")
     second = await person.question()
     equal(second["approvalId"], first["approvalId"], "the same approval")
     equal(second["currentRequirementId"], {"approvalId": first["approvalId"], "sourceIndex": 2}, "the next requirement")
     equal(tool_shell(second), ["allowOnce", "knownSafe", "unresolved"], "the stages after the first decision")
-    equal([c["choiceId"] for c in second["availableChoices"]], ["allow_once", "abort"], "the menu of the last stage")
+    equal([c["choiceId"] for c in second["availableChoices"]], ["allow_once", "allow_local_prefix", "abort"], "the menu of the last stage")
     check(not env.file("a").exists(), "nothing to have run while a stage is open")
     person.says("allow_once")
     await end(turn)

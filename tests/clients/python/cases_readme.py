@@ -26,6 +26,6 @@ async def readme_example(env: Env) -> None:
     """Allowed by its number the command runs and its output is shown; rejected it does not run."""
     output = await example(env, "printf seen > made.txt; cat made.txt", "1\n")
     check("completed seen" in output and "turn completed" in output, "the output of the command", output)
-    output = await example(env, "touch never.txt", "3\n")
+    output = await example(env, "touch never.txt", "4\n")
     check("rejected approval aborted" in output and "turn completed" in output, "the rejection", output)
     check(not env.file("never.txt").exists(), "a rejected command not to run")

@@ -18,9 +18,6 @@ const ALLOWED: [(&str, &[&str]); 7] = [
     ("placet-mode-deny-unmatched", &["placet-modes", "wit-bindgen"]),
 ];
 
-/// What only a build script may use: it runs on the developer's machine and is no part of the crate.
-const BUILD_ONLY: [(&str, &str); 1] = [("placet-policy", "toml")];
-
 const HOST: &str = "placet";
 
 /// The host gets its verdicts from the component; none of these may be linked into it.
@@ -35,8 +32,7 @@ pub(crate) fn allow_lists(metadata: &Value) -> Vec<String> {
             continue;
         };
         for (dependency, kind) in dependencies {
-            let scripts = kind == "build" && BUILD_ONLY.contains(&(package, dependency));
-            if kind != "dev" && !scripts && !allowed.contains(&dependency) {
+            if kind != "dev" && !allowed.contains(&dependency) {
                 found.push(format!("{package} must not depend on `{dependency}`"));
             }
         }
@@ -110,13 +106,6 @@ mod tests {
         let metadata = workspace(("", "", Value::Null));
         assert!(allow_lists(&metadata).is_empty());
         assert!(host_without_guest(&metadata).is_empty());
-    }
-
-    #[test]
-    fn what_a_build_script_uses_is_not_in_the_crate() {
-        let (package, dependency) = BUILD_ONLY[0];
-        assert!(allow_lists(&workspace((package, dependency, json!("build")))).is_empty());
-        assert_eq!(allow_lists(&workspace((package, dependency, Value::Null))).len(), 1);
     }
 
     #[test]

@@ -192,6 +192,8 @@ fn changes_reading(stage: &Stage) -> bool {
     }
     match name.as_str() {
         "alias" | "shopt" | "enable" | "source" | "." => true,
+        // With `-p` a name is another program from then on.
+        "hash" => words.any(|(word, index)| unknown(index) || word.starts_with("-p")),
         "set" => !words.all(|(word, index)| !unknown(index) && set_is_harmless(word)),
         // What it runs is looked at where it is read in turn.
         "eval" => true,

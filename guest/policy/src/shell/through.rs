@@ -20,12 +20,8 @@ pub enum Through {
 
 /// Finds the inner stages of a stage, and theirs. `left` is how many there may be.
 pub(super) fn look(stage: &mut Stage, home: Option<&str>, depth: u32, left: &mut usize) {
-    let words = stage.argv.len().saturating_sub(1);
-    if stage.what != What::Command || words == 0 && stage.input.is_none() {
-        return;
-    }
     // A name that is not known is a stage that may be anything already.
-    if is_unknown(stage, 0) {
+    if stage.what != What::Command || stage.argv.is_empty() || is_unknown(stage, 0) {
         return;
     }
     let full = stage.argv.first().cloned().unwrap_or_default();
@@ -257,9 +253,21 @@ fn wrapped(stage: &Stage, wrapper: &Wrapper) -> Found {
                 }
                 Found::Inner { stages: vec![command], alone: wrapper.alone }
             }
+            // A shell, which runs what it reads.
+            None if starts_shell(stage, wrapper.name) => Found::Hidden,
             None => Found::Inner { stages: Vec::new(), alone: false },
         },
         None => Found::Hidden,
+    }
+}
+
+/// Whether a wrapper without a command runs a shell instead.
+fn starts_shell(stage: &Stage, name: &str) -> bool {
+    let asked = |word: &String| word.starts_with('-') && word.contains(['s', 'i']);
+    match name {
+        "chroot" | "nsenter" | "unshare" => true,
+        "doas" | "sudo" | "sudo-rs" => stage.argv.iter().skip(1).any(asked),
+        _ => false,
     }
 }
 
@@ -457,8 +465,9 @@ fn scripted(stage: &Stage, name: &str, home: Option<&str>) -> Option<Found> {
             return script_of(text, stage, home);
         }
     }
-    // `script file command ..` of other systems.
-    None
+    // Without it they run a shell, which runs what it reads, or the command that stands
+    // among their arguments; `flock` is a wrapper then.
+    (name != "flock").then_some(Found::Hidden)
 }
 
 /// A shell with `-c`, or with its script on standard input.
@@ -492,6 +501,9 @@ fn shell(stage: &Stage, name: &str, home: Option<&str>) -> Option<Found> {
             }
         }
         at = at.saturating_add(1);
+    }
+    if is_unknown(stage, at) {
+        return Some(Found::Hidden);
     }
     if !script {
         let reads = stdin || stage.argv.get(at).is_none_or(|word| word == "/dev/stdin");

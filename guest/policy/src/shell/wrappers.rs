@@ -24,16 +24,20 @@ const fn wrapper(
 }
 
 /// Sorted by name.
-const WRAPPERS: [Wrapper; 46] = [
+const WRAPPERS: [Wrapper; 54] = [
     wrapper("aoss", false, 0, &[], &[]),
     wrapper("busybox", false, 0, &[], &[]),
     wrapper("caffeinate", false, 0, &["-d", "-i", "-m", "-s", "-u"], &["-t", "-w"]),
     wrapper("catchsegv", false, 0, &[], &[]),
+    wrapper("choom", false, 0, &["--"], &["-n", "--adjust"]),
+    wrapper("chronic", false, 0, &["-e", "-v"], &[]),
     wrapper("chroot", false, 1, &["--skip-chdir"], &["--groups", "--userspec"]),
     wrapper("chrt", false, 1, &["-b", "-f", "-i", "-o", "-r"], &["-D", "-P", "-T"]),
     wrapper("dbus-run-session", false, 0, &["--"], &["--config-file"]),
     wrapper("doas", false, 0, &["-L", "-n", "-s"], &["-C", "-u"]),
+    wrapper("dumb-init", false, 0, &["-c", "-v"], &["-r"]),
     wrapper("eatmydata", false, 0, &[], &[]),
+    wrapper("fakeroot", false, 0, &["-u"], &["-b", "-i", "-l", "-s"]),
     wrapper("faketime", false, 1, &["-f", "-m"], &[]),
     wrapper("firejail", false, 0, &["--quiet"], &[]),
     wrapper(
@@ -52,6 +56,8 @@ const WRAPPERS: [Wrapper; 46] = [
         &["--kill-after", "--signal", "-k", "-s"],
     ),
     wrapper("ionice", true, 0, &["-t", "--ignore"], &["-c", "-n", "--class", "--classdata"]),
+    wrapper("linux32", false, 0, &["-R"], &[]),
+    wrapper("linux64", false, 0, &["-R"], &[]),
     wrapper(
         "ltrace",
         false,
@@ -74,6 +80,7 @@ const WRAPPERS: [Wrapper; 46] = [
     wrapper("prlimit", false, 0, &[], &[]),
     wrapper("proxychains", false, 0, &["-q"], &["-f"]),
     wrapper("proxychains4", false, 0, &["-q"], &["-f"]),
+    wrapper("rlwrap", false, 0, &["-a", "-c", "-r"], &["-f", "-H", "-s"]),
     wrapper("rtk", false, 0, &[], &[]),
     wrapper("runcon", false, 1, &["-c"], &["-l", "-r", "-t", "-u"]),
     wrapper("setarch", false, 0, &["-R"], &[]),
@@ -122,6 +129,7 @@ const WRAPPERS: [Wrapper; 46] = [
         &["--foreground", "--preserve-status", "--verbose", "-v"],
         &["--kill-after", "--signal", "-k", "-s"],
     ),
+    wrapper("tini", false, 0, &["-g", "-s", "-v"], &["-e", "-p"]),
     wrapper("torsocks", false, 0, &[], &[]),
     wrapper("toybox", false, 0, &[], &[]),
     wrapper("unbuffer", false, 0, &["-p"], &[]),
@@ -146,8 +154,14 @@ pub(super) const SHELLS: [&str; 9] =
     ["ash", "bash", "dash", "fish", "ksh", "mksh", "rbash", "sh", "zsh"];
 
 /// Programs that take a script as the value of an option.
-pub(super) const SCRIPTED: [(&str, &str); 4] =
-    [("flock", "-c"), ("runuser", "-c"), ("script", "-c"), ("su", "-c")];
+pub(super) const SCRIPTED: [(&str, &str); 6] = [
+    ("flock", "-c"),
+    ("newgrp", "-c"),
+    ("runuser", "-c"),
+    ("script", "-c"),
+    ("sg", "-c"),
+    ("su", "-c"),
+];
 
 #[cfg(test)]
 mod tests {

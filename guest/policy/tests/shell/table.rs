@@ -269,7 +269,19 @@ fn what_a_stage_runs_in_turn_is_inside_it() {
     check("sh -ec 'rm x'", "[sh] [-ec] [rm x] ([rm] [x])");
     check("bash <<'E'\nrm x\nE", "[bash] ([rm] [x])");
     check("bash script x", "[bash] [script] [x]");
-    check("bash", "[bash]");
+    check("bash", "[bash] !");
+    check("echo 'rm x' | sh", "[echo] [rm x] / [sh] !");
+    check("sh < script", "[sh] r:script !");
+    check("bash -- <(ls)", "[bash] [--] <<(ls)> ? ! / [ls]");
+    check("su", "[su] !");
+    check("su - u", "[su] [-] [u] !");
+    check("sg g 'rm x'", "[sg] [g] [rm x] !");
+    check("script -q f rm x", "[script] [-q] [f] [rm] [x] !");
+    check("sudo -s", "[sudo] [-s] !");
+    check("sudo -k", "[sudo] [-k]");
+    check("unshare -r", "[unshare] [-r] !");
+    check("flock f rm x", "[flock] [f] [rm] [x] ([rm] [x])");
+    check("fakeroot -- rm x", "[fakeroot] [--] [rm] [x] ([rm] [x])");
     check("bash -c \"$X\"", "[bash] [-c] <\"$X\"> ? !");
     check("eval 'a; b'", "[eval] [a; b] ([a] / [b])");
     check("trap 'rm x' EXIT", "[trap] [rm x] [EXIT] ([rm] [x])");
@@ -287,6 +299,8 @@ fn what_a_stage_runs_in_turn_is_inside_it() {
 #[test]
 fn what_changes_the_reading_stands_alone() {
     check("alias ls=rm", "[alias] [ls=rm]");
+    check("hash -p rm ls; ls x", "[hash] [-p] [rm] [ls] / [ls] [x] ? !");
+    check("hash -r; ls x", "[hash] [-r] / [ls] [x]");
     check("alias ls=rm\nls x", "[alias] [ls=rm] / [ls] [x] ? !");
     check("shopt -s extglob; ls", "[shopt] [-s] [extglob] / [ls] ? !");
     check("set -H\nls", "[set] [-H] / [ls] ? !");

@@ -54,11 +54,13 @@ async fn approve_once(place: &Place) -> Outcome {
         "argv",
     )?;
     let (once, whole) = (ApprovalChoiceScope::Once, ApprovalChoiceScope::Session);
+    let lasting = ApprovalChoiceScope::LocalPersistent;
     equal(
         menu(&ask),
         vec![
             ("allow_once", &ApprovalDecision::Approved, &once, false),
             ("allow_session", &ApprovalDecision::ApprovedForSession, &whole, false),
+            ("allow_local_prefix", &ApprovalDecision::ApprovedPolicyAmendment, &lasting, false),
             ("abort", &ApprovalDecision::Abort, &once, true),
         ],
         "the menu",
@@ -180,9 +182,10 @@ async fn menu_of_two_unresolved_stages(place: &Place) -> Outcome {
     let (host, mut person) = (Facade::spawn(place).await?, Person::new());
     let session = host.start(place, None, &person).await?;
     let turn = say(&session, "touch a && touch b").await?;
-    let once = ApprovalChoiceScope::Once;
+    let (once, lasting) = (ApprovalChoiceScope::Once, ApprovalChoiceScope::LocalPersistent);
     let expected = vec![
         ("allow_once", &ApprovalDecision::Approved, &once, false),
+        ("allow_local_prefix", &ApprovalDecision::ApprovedPolicyAmendment, &lasting, false),
         ("abort", &ApprovalDecision::Abort, &once, true),
     ];
     let first = person.question().await?;
