@@ -37,15 +37,27 @@ impl World {
             let Some(class) = class.unwrap_or(Some(PathClass::Ordinary)) else { continue };
             let canonical = if let Some(target) = self.links.get(&query.text) {
                 target.clone()
-            } else if query.text.starts_with('/') {
-                query.text.clone()
             } else {
-                format!("{}/{}", query.base, query.text)
+                let start = if query.text.starts_with('/') { "" } else { &query.base };
+                plain(&format!("{start}/{}", query.text))
             };
             paths.push(PathFact { query, canonical, exists: true, linked: false, class });
         }
         Ok(Facts { paths, environment: format!("hmac:{}", self.environment) })
     }
+}
+
+/// A path without `.` and `..`: no folder here is a link.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
 }
 
 /// A call of `step` or `recover` with what was supplied so far.
