@@ -16,6 +16,7 @@ import cases_mode  # noqa: F401
 import cases_official  # noqa: F401
 import cases_paths  # noqa: F401
 import cases_queue  # noqa: F401
+import cases_rules  # noqa: F401
 import cases_readme  # noqa: F401
 import cases_replay  # noqa: F401
 import cases_resume  # noqa: F401
