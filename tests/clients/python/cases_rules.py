@@ -13,6 +13,7 @@ DENY = '[[rule]]\nid = "no-touch"\neffect = "deny"\nshell = ["touch"]\nmessage =
 
 
 def _write(env: Env, text: str) -> None:
+    env.home.mkdir(mode=0o700, exist_ok=True)  # the host of the first case has not made it yet
     (env.home / "placet.toml").write_text(text)
 
 
