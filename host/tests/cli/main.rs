@@ -8,6 +8,7 @@ mod check;
 mod components;
 mod explain;
 mod fences;
+mod grants;
 mod log;
 mod log_delete;
 mod log_export;

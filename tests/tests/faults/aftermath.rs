@@ -5,7 +5,7 @@ use crate::place::{Place, rows};
 use crate::replays;
 use crate::steps;
 use crate::told::{Held, Told, violations};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Everything that is wrong after the hosts that said `told`, a sentence each.
@@ -19,6 +19,7 @@ pub(crate) fn wrongs(place: &Place, mut told: Vec<Told>) -> Vec<String> {
     wrong.extend(said(&told, &left));
     wrong.extend(left.doubles());
     wrong.extend(lookup(place, &left));
+    wrong.extend(kept(place, &left, false));
     if let Some((session, headers)) = place.session() {
         if headers.is_empty() {
             let params = json!({"commandId": steps::command_id(), "sessionId": session});
@@ -50,6 +51,7 @@ pub(crate) fn wrongs(place: &Place, mut told: Vec<Told>) -> Vec<String> {
     wrong.extend(said(&told, &end));
     wrong.extend(end.doubles());
     wrong.extend(lineage(&end));
+    wrong.extend(kept(place, &end, true));
     if !end.pending().is_empty() {
         wrong.push(format!("still pending at the end: {:?}", end.pending()));
     }
@@ -115,6 +117,28 @@ fn lookup(place: &Place, held: &Held) -> Option<String> {
         rows(&place.database(), query, |row| row.get(0)).into_iter().collect();
     let pending = held.pending();
     (found != pending).then(|| format!("pending: {pending:?}, in the lookup {found:?}"))
+}
+
+/// What is kept was given by a record before, and once a fresh host has loaded the
+/// session all that was given is kept, and said so once.
+fn kept(place: &Place, held: &Held, settled: bool) -> Option<String> {
+    let of = |method: &str, wanted: &dyn Fn(&Value) -> bool| -> Vec<String> {
+        let events = held.events.iter().filter(|event| event["method"] == method);
+        let events = events.filter(|event| wanted(&event["params"]));
+        events.map(|event| event["params"]["approvalId"].as_str().unwrap().to_owned()).collect()
+    };
+    let given =
+        of("approval/resolved", &|params| params["amendment"]["durability"] == "localPersistent");
+    let said = of("approval/updated", &|params| {
+        let change = &params["change"];
+        change["kind"] == "policyPersistence" && change["status"] == "succeeded"
+    });
+    let query = "SELECT id FROM grants WHERE NOT revoked";
+    let rows: Vec<String> = rows(&place.database(), query, |row| row.get(0));
+    let order = rows.iter().all(|id| given.contains(id)) && said.iter().all(|id| rows.contains(id));
+    let whole = rows == given && said == given;
+    let fine = if settled { whole } else { order };
+    (!fine).then(|| format!("given {given:?}, kept {rows:?}, said {said:?}"))
 }
 
 /// The id under which an approval is asked again.

@@ -1,4 +1,4 @@
-//! The process ends at every boundary in turn: three scenarios, k = 1 to N.
+//! The process ends at every boundary in turn: four scenarios, k = 1 to N.
 
 use crate::aftermath;
 use crate::client::{Client, Gone};
@@ -76,6 +76,20 @@ fn recovery() {
             let resumed = steps::resume(client, &session)?;
             let turn = resumed["session"]["activeTurnId"].as_str().unwrap().to_owned();
             steps::allow(place, client, &session, &turn)
+        },
+    });
+}
+
+#[test]
+fn keeping() {
+    every_boundary(&Scenario {
+        name: "keeping",
+        before: |_| Vec::new(),
+        act: |place, client| {
+            let session = steps::start(place, client, "promptUnmatched")?;
+            let command = format!("touch made && {}", steps::command(place));
+            let turn = steps::turn(client, &session, &command)?;
+            steps::allow_and_keep(place, client, &session, &turn)
         },
     });
 }

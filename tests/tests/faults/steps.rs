@@ -95,6 +95,31 @@ pub(crate) fn allow(
     ended(client, turn).map(drop)
 }
 
+/// Allows three stages, the first for longer than the session, and waits for the turn's
+/// end and for the word that the grant is kept.
+pub(crate) fn allow_and_keep(
+    place: &Place,
+    client: &mut Client,
+    session: &str,
+    turn: &str,
+) -> Result<(), Gone> {
+    for (index, choice) in [(0, "allow_local_prefix"), (1, "allow_once"), (3, "allow_once")] {
+        let asked = asked(client, turn, index)?;
+        client.ok("approval/decide", decision(session, &asked, choice))?;
+    }
+    client.wait("policyPersistence", |frame| {
+        frame["params"]["change"]["kind"] == "policyPersistence"
+    })?;
+    begun(client)?;
+    while !open_gate(place) {
+        if client.ended() {
+            return Err(Gone);
+        }
+        pause();
+    }
+    ended(client, turn).map(drop)
+}
+
 /// The command's own word that it runs.
 pub(crate) fn begun(client: &Client) -> Result<(), Gone> {
     let says = |frame: &Value| {
