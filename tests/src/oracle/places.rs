@@ -29,13 +29,17 @@ pub const ERRORS: &str = "/oracle/record/errors";
 pub const LOG_BYTES_MAX: u64 = 3_000;
 
 /// The environment of every command.
-pub const ENVIRONMENT: [(&str, &str); 6] = [
+///
+/// Arithmetic that reads `i` or `n` before the command has given it a number runs `uname`.
+pub const ENVIRONMENT: [(&str, &str); 8] = [
     ("HOME", "/scratch/home"),
     ("LANG", "C.UTF-8"),
     ("LC_ALL", "C.UTF-8"),
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("TMPDIR", "/tmp"),
     ("USER", "user"),
+    ("i", "a[$(uname poison)]"),
+    ("n", "a[$(uname poison)]"),
 ];
 
 /// Names that always have a stub.

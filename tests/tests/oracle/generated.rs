@@ -14,6 +14,8 @@ const SOUP: usize = 3_000;
 const STARTS: usize = 30_000;
 /// Every fourth runs again with bash's own trace.
 const TRACED: usize = 4;
+/// Commands that bash must have traced between them.
+const TRACED_MIN: usize = 5_000;
 
 /// `$PLACET_ORACLE_PERCENT` makes a run shorter or longer.
 fn percent() -> usize {
@@ -47,4 +49,6 @@ fn twenty_thousand_commands_run_nothing_that_was_not_shown() {
 
     let starts = report.starts + other.starts + rest.starts;
     assert!(starts >= STARTS * percent() / 100, "only {starts} programs started");
+    let traced = report.traced + other.traced + rest.traced;
+    assert!(traced >= TRACED_MIN * percent() / 100, "bash traced only {traced} commands");
 }

@@ -41,7 +41,7 @@ fn starts_are_recorded_word_for_word() {
 fn a_trace_shows_builtins_and_functions() {
     let mut sandbox = Sandbox::start(inside()).unwrap();
     let ran = sandbox.run("f() { cd \"$1 b\"; }; f $'a\\n'", &[], true).unwrap();
-    assert_eq!(String::from_utf8_lossy(&ran.trace), "+f 'a\n'\n+cd 'a\n b'\n");
+    assert_eq!(String::from_utf8_lossy(&ran.trace), "+ f 'a\n'\n+ cd 'a\n b'\n");
 }
 
 #[test]

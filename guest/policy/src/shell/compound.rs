@@ -1,7 +1,8 @@
 //! Compound commands: groups, subshells, loops, conditionals, functions.
 
 use super::list::Parser;
-use super::word::{Build, Reading};
+use super::numbers::is_number;
+use super::word::{Build, Reading, Word};
 use super::{Opaque, Stage, What};
 
 impl Parser<'_, '_, '_> {
@@ -10,6 +11,7 @@ impl Parser<'_, '_, '_> {
         self.sink.open()?;
         let before = self.sink.folder.clone();
         let from = self.sink.stages.len();
+        let held = self.sink.numbers.mark();
         match word {
             "{" => self.list_until("}")?,
             "if" => self.conditional()?,
@@ -42,6 +44,7 @@ impl Parser<'_, '_, '_> {
             }
             _ => return Err(Opaque),
         }
+        self.sink.numbers.leave(held);
         // A loop starts again where it has gone, a branch may not have been taken.
         if word != "{" && self.sink.folder != before {
             self.sink.folder = super::Folder::Unknown;
@@ -54,12 +57,12 @@ impl Parser<'_, '_, '_> {
     }
 
     /// `( .. )` or `(( .. ))`.
-    pub(super) fn parenthesis(&mut self) -> Result<(), Opaque> {
+    fn parenthesis(&mut self) -> Result<(), Opaque> {
         let start = self.cursor.at();
         self.cursor.bump();
         if self.cursor.peek() == Some(b'(') {
             self.cursor.bump();
-            return self.computation(start);
+            return self.computation(start).map(|_| ());
         }
         self.sink.open()?;
         let folder = self.sink.folder.clone();
@@ -71,13 +74,13 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    /// `(( .. ))` behind its opener, as a stage.
-    fn computation(&mut self, start: usize) -> Result<(), Opaque> {
+    /// `(( .. ))` behind its opener, as a stage: the variables that it gives a number.
+    fn computation(&mut self, start: usize) -> Result<Vec<String>, Opaque> {
         let index = self.sink.push(Stage::default())?;
         let mut build = Build::default();
-        let code = self.arithmetic(&mut build)?;
-        self.expression(index, start, &build, code);
-        Ok(())
+        let sets = self.arithmetic(&mut build)?;
+        self.expression(index, start, &build, false);
+        Ok(sets)
     }
 
     /// Fills in the stage of something that is evaluated.
@@ -132,7 +135,9 @@ impl Parser<'_, '_, '_> {
             if !self.cursor.eat(b'(') {
                 return Err(Opaque);
             }
-            self.computation(start)?;
+            for name in self.computation(start)? {
+                self.sink.numbers.hold(&name, false);
+            }
             self.cursor.skip_blanks();
             self.cursor.eat(b';');
         } else {
@@ -142,15 +147,23 @@ impl Parser<'_, '_, '_> {
             }
             self.variable(&name)?;
             self.skip_lines()?;
+            let mut numbers = false;
             if self.eat_reserved("in") {
+                numbers = arithmetic;
                 loop {
                     self.cursor.skip_blanks();
                     if matches!(self.cursor.peek(), Some(b';' | b'\n' | b'#')) {
                         break;
                     }
                     let word = self.word(Reading::Plain)?.ok_or(Opaque)?;
+                    numbers &= counts(&word);
                     self.loose(word)?;
                 }
+            }
+            if numbers {
+                self.sink.numbers.hold(&name.text, false);
+            } else {
+                self.sink.numbers.give(&name.text);
             }
             if self.cursor.eat(b';') && self.cursor.peek() == Some(b';') {
                 return Err(Opaque);
@@ -175,7 +188,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// A loop's variable is an assignment; a stage where it could matter to others.
-    fn variable(&mut self, name: &super::word::Word) -> Result<(), Opaque> {
+    fn variable(&mut self, name: &Word) -> Result<(), Opaque> {
         if super::harmless_variable(&name.text) {
             return Ok(());
         }
@@ -319,19 +332,10 @@ impl Parser<'_, '_, '_> {
         self.skip_lines()?;
         let before = self.sink.folder.clone();
         self.sink.open()?;
-        match self.cursor.peek() {
-            Some(b'(') => {
-                self.parenthesis()?;
-                self.compound_redirects()?;
-            }
-            _ => match self.reserved() {
-                Some((word, end)) if COMPOUND.contains(&word) => {
-                    self.cursor.go(end);
-                    self.compound(word)?;
-                }
-                _ => return Err(Opaque),
-            },
+        if !self.compound_follows() {
+            return Err(Opaque);
         }
+        self.either()?;
         self.sink.close();
         if self.sink.folder != before {
             self.sink.wild = true;
@@ -347,6 +351,7 @@ impl Parser<'_, '_, '_> {
         self.cursor.skip_blanks();
         let from = self.sink.stages.len();
         let folder = self.sink.folder.clone();
+        let held = self.sink.numbers.mark();
         if self.compound_follows() {
             self.either()?;
         } else {
@@ -360,6 +365,8 @@ impl Parser<'_, '_, '_> {
             let blank = matches!(self.cursor.peek(), Some(b' ' | b'\t'));
             self.cursor.skip_blanks();
             if name && blank && self.compound_follows() {
+                let end = ahead.at();
+                self.sink.numbers.give(self.cursor.slice(here, end));
                 self.either()?;
             } else {
                 self.cursor.go(here);
@@ -370,6 +377,7 @@ impl Parser<'_, '_, '_> {
             stage.background = true;
         }
         self.sink.folder = folder;
+        self.sink.numbers.leave(held);
         Ok(())
     }
 
@@ -378,7 +386,8 @@ impl Parser<'_, '_, '_> {
             || self.reserved().is_some_and(|(word, _)| COMPOUND.contains(&word))
     }
 
-    fn either(&mut self) -> Result<(), Opaque> {
+    /// A compound command with its redirects, whichever begins here.
+    pub(super) fn either(&mut self) -> Result<(), Opaque> {
         if self.cursor.peek() == Some(b'(') {
             self.parenthesis()?;
             return self.compound_redirects();
@@ -386,6 +395,15 @@ impl Parser<'_, '_, '_> {
         let (word, end) = self.reserved().ok_or(Opaque)?;
         self.cursor.go(end);
         self.compound(word)
+    }
+}
+
+/// Whether a word is a number, or several: `{1..5}`.
+fn counts(word: &Word) -> bool {
+    let range = word.raw.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    match range.and_then(|range| range.split_once("..")) {
+        Some((first, last)) => is_number(first) && is_number(last),
+        None => word.literal && !word.braces && is_number(&word.text),
     }
 }
 

@@ -18,7 +18,7 @@ impl Parser<'_, '_, '_> {
                 self.cursor.bump();
                 build.hide();
                 self.sink.open()?;
-                build.code |= self.arithmetic(build)?;
+                self.arithmetic(build)?;
                 self.sink.close();
             }
             Some(b'(') => {
@@ -66,7 +66,7 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    fn name(&mut self) -> Vec<u8> {
+    pub(super) fn name(&mut self) -> Vec<u8> {
         let mut name = Vec::new();
         while let Some(byte) = self.cursor.peek() {
             if !byte.is_ascii_alphanumeric() && byte != b'_' {
@@ -99,7 +99,9 @@ impl Parser<'_, '_, '_> {
         build.hide();
         self.sink.open()?;
         let folder = self.sink.folder.clone();
+        let around = self.sink.rewritten.replace(false);
         self.list()?;
+        self.sink.rewritten = around;
         if !self.cursor.eat(b')') || !self.awaited.is_empty() {
             return Err(Opaque);
         }
@@ -154,56 +156,6 @@ impl Parser<'_, '_, '_> {
         }
         self.sink.folder = folder;
         Ok(())
-    }
-
-    /// Arithmetic up to its `))`, which is passed; whether it may run code.
-    pub(super) fn arithmetic(&mut self, build: &mut Build) -> Result<bool, Opaque> {
-        let mut depth = 0_u32;
-        let mut code = false;
-        let mut previous = b' ';
-        loop {
-            let byte = self.cursor.peek().ok_or(Opaque)?;
-            match byte {
-                b')' if depth == 0 => {
-                    self.cursor.bump();
-                    // `$((..) ..)` was a substitution; that reading is not tried.
-                    return if self.cursor.eat(b')') { Ok(code) } else { Err(Opaque) };
-                }
-                b')' => depth = depth.saturating_sub(1),
-                b'(' => depth = depth.saturating_add(1),
-                _ => {
-                    if self.computed(byte, previous, build)? {
-                        code = true;
-                    }
-                    previous = byte;
-                    continue;
-                }
-            }
-            previous = byte;
-            self.cursor.bump();
-        }
-    }
-
-    /// One byte of an arithmetic text; whether it may run code.
-    fn computed(&mut self, byte: u8, previous: u8, build: &mut Build) -> Result<bool, Opaque> {
-        match byte {
-            b'$' => {
-                self.dollar(true, build)?;
-                return Ok(true);
-            }
-            b'`' => {
-                self.backtick(true, build)?;
-                return Ok(true);
-            }
-            b'\'' | b'"' | b'\\' | b'#' if byte != b'#' || !previous.is_ascii_digit() => {
-                return Err(Opaque);
-            }
-            _ => {}
-        }
-        self.cursor.bump();
-        let letter = byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii();
-        let inside = previous.is_ascii_alphanumeric() || matches!(previous, b'_' | b'#');
-        Ok(letter && !inside)
     }
 
     /// `${..}` behind its opener.
@@ -266,27 +218,6 @@ impl Parser<'_, '_, '_> {
         build.assigns.push(Assignment { name, value: None });
     }
 
-    /// A subscript or an offset up to its closing byte, which is passed.
-    fn computed_until(&mut self, close: u8, build: &mut Build) -> Result<(), Opaque> {
-        let mut previous = b' ';
-        loop {
-            let byte = self.cursor.peek().ok_or(Opaque)?;
-            if byte == close {
-                self.cursor.bump();
-                return Ok(());
-            }
-            match byte {
-                b'@' | b' ' | b':' | b'(' | b')' => self.cursor.bump(),
-                byte if b"*/%+-<>=&|!^,?~".contains(&byte) => self.cursor.bump(),
-                byte if byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'`' | b'_') => {
-                    build.code |= self.computed(byte, previous, build)?;
-                }
-                _ => return Err(Opaque),
-            }
-            previous = byte;
-        }
-    }
-
     /// What follows an operator of `${..}`, up to its `}`.
     fn operand(&mut self, in_double: bool, build: &mut Build) -> Result<(), Opaque> {
         loop {
@@ -316,20 +247,31 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    /// `$'..'`; where an escape makes no character, the value is not known.
+    /// `$'..'`, which ends what it says at a NUL.
     fn ansi(&mut self, build: &mut Build) -> Result<(), Opaque> {
         self.cursor.bump();
+        let mut ended = false;
         loop {
-            match self.cursor.next_raw().ok_or(Opaque)? {
+            let said = match self.cursor.next_raw().ok_or(Opaque)? {
                 b'\'' => return Ok(()),
-                b'\\' => self.escape(build)?,
-                byte => build.push(byte, true),
+                b'\\' => self.escape()?,
+                byte => Escape::Byte(byte),
+            };
+            match said {
+                Escape::Byte(0) => ended = true,
+                _ if ended => {}
+                Escape::Byte(byte) => build.push(byte, true),
+                Escape::Kept(byte) => {
+                    build.push(b'\\', true);
+                    build.push(byte, true);
+                }
+                Escape::Unknown => build.hide(),
             }
         }
     }
 
-    fn escape(&mut self, build: &mut Build) -> Result<(), Opaque> {
-        let plain = match self.cursor.next_raw().ok_or(Opaque)? {
+    fn escape(&mut self) -> Result<Escape, Opaque> {
+        Ok(Escape::Byte(match self.cursor.next_raw().ok_or(Opaque)? {
             b'a' => 7,
             b'b' => 8,
             b'e' | b'E' => 27,
@@ -339,48 +281,55 @@ impl Parser<'_, '_, '_> {
             b't' => b'\t',
             b'v' => 11,
             byte @ (b'\\' | b'\'' | b'"' | b'?') => byte,
-            b'x' => return self.numbered(0, 16, 2, build),
-            b'u' => return self.numbered(0, 16, 4, build),
-            b'U' => return self.numbered(0, 16, 8, build),
+            // Later versions read more of `\x{`.
+            b'x' if self.cursor.peek_raw() == Some(b'{') => return Ok(Escape::Unknown),
+            b'x' => match self.digits(None, 16, 2) {
+                None => return Ok(Escape::Kept(b'x')),
+                // A byte, which others beside it may make a character.
+                Some(value) => low_byte(value),
+            },
+            byte @ (b'u' | b'U') => {
+                match self.digits(None, 16, if byte == b'u' { 4 } else { 8 }) {
+                    None => return Ok(Escape::Kept(byte)),
+                    // What is no ASCII is written as the locale has it.
+                    Some(value) if value < 128 => low_byte(value),
+                    Some(_) => return Ok(Escape::Unknown),
+                }
+            }
             byte @ b'0'..=b'7' => {
-                return self.numbered(u32::from(byte.saturating_sub(b'0')), 8, 2, build);
+                let first = u32::from(byte.saturating_sub(b'0'));
+                low_byte(self.digits(Some(first), 8, 2).unwrap_or(first))
             }
-            b'c' => {
-                self.cursor.next_raw().ok_or(Opaque)?;
-                build.hide();
-                return Ok(());
-            }
-            byte => {
-                build.push(b'\\', true);
-                byte
-            }
-        };
-        build.push(plain, true);
-        Ok(())
+            b'c' => match self.cursor.next_raw().ok_or(Opaque)? {
+                letter if letter.is_ascii_alphabetic() => letter & 0x1F,
+                _ => return Ok(Escape::Unknown),
+            },
+            byte => return Ok(Escape::Kept(byte)),
+        }))
     }
 
-    /// A character given by up to so many digits.
-    fn numbered(
-        &mut self,
-        mut value: u32,
-        radix: u32,
-        digits: u32,
-        build: &mut Build,
-    ) -> Result<(), Opaque> {
-        for _ in 0..digits {
-            let Some(digit) =
-                self.cursor.peek_raw().and_then(|byte| char::from(byte).to_digit(radix))
-            else {
-                break;
-            };
-            value = value.wrapping_mul(radix).wrapping_add(digit);
+    /// A number, perhaps begun, with up to so many digits more; none without any digit.
+    fn digits(&mut self, mut number: Option<u32>, radix: u32, most: u32) -> Option<u32> {
+        for _ in 0..most {
+            let next = self.cursor.peek_raw();
+            let Some(digit) = next.and_then(|byte| char::from(byte).to_digit(radix)) else { break };
+            let so_far = number.unwrap_or(0_u32);
+            number = Some(so_far.wrapping_mul(radix).wrapping_add(digit));
             self.cursor.bump();
         }
-        match u8::try_from(value) {
-            // NUL ends the word, and what is no ASCII may be part of a character.
-            Ok(byte @ 1..=127) => build.push(byte, true),
-            _ => build.hide(),
-        }
-        Ok(())
+        number
     }
+}
+
+fn low_byte(value: u32) -> u8 {
+    let [low, ..] = value.to_le_bytes();
+    low
+}
+
+/// What an escape in `$'..'` says.
+enum Escape {
+    Byte(u8),
+    /// The backslash stays, with this behind it.
+    Kept(u8),
+    Unknown,
 }

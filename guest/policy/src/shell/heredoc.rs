@@ -51,15 +51,19 @@ impl Parser<'_, '_, '_> {
             return Err(Opaque);
         }
         self.sink.count()?;
+        self.sink.rewritten = self.sink.rewritten.map(|_| true);
         self.awaited.push(Awaited { stage, delimiter, quoted, tabs });
         Ok(())
     }
 
     /// Reads the bodies that start at this line.
     pub(super) fn bodies(&mut self) -> Result<(), Opaque> {
+        // They were expanded when their commands started, before what stands behind those.
+        let aside = self.sink.numbers.aside();
         for awaited in std::mem::take(&mut self.awaited) {
             self.body(&awaited)?;
         }
+        self.sink.numbers.back(aside);
         Ok(())
     }
 

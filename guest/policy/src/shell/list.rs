@@ -2,7 +2,8 @@
 
 use super::cursor::Cursor;
 use super::folder::Folder;
-use super::{Opaque, Stage, offset};
+use super::numbers::Numbers;
+use super::{Opaque, Stage, builtins, offset, scan};
 use crate::limits::{SHELL_NESTING_MAX, SHELL_STAGES_MAX, SHELL_WORDS_MAX};
 
 /// Where the stages go, with what is counted and known over the whole command.
@@ -20,10 +21,16 @@ pub(super) struct Sink<'h> {
     pub(super) calls: bool,
     /// Some command moves the folder.
     pub(super) moves: bool,
+    /// Which variables hold numbers.
+    pub(super) numbers: Numbers,
+    /// Where the line began that is read: an error ends it early, and no other.
+    pub(super) line: usize,
+    /// In a substitution: whether a here-document began in it.
+    pub(super) rewritten: Option<bool>,
 }
 
 impl<'h> Sink<'h> {
-    pub(super) fn new(command: &str, home: Option<&'h str>) -> Self {
+    fn new(command: &str, home: Option<&'h str>, folder: &Folder) -> Self {
         let plain = |home: &&str| {
             home.starts_with('/')
                 && home.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b))
@@ -33,10 +40,13 @@ impl<'h> Sink<'h> {
             words: 0,
             depth: 0,
             home: home.filter(plain).filter(|_| !changes_home(command) && !command.contains("IFS")),
-            folder: Folder::default(),
+            folder: folder.clone(),
             wild: false,
             calls: false,
             moves: false,
+            numbers: Numbers::default(),
+            line: 0,
+            rewritten: None,
         }
     }
 
@@ -96,8 +106,25 @@ pub(super) struct Parser<'a, 's, 'h> {
     pub(super) awaited: Vec<super::heredoc::Awaited>,
 }
 
-/// Reads a whole command.
-pub(super) fn script(command: &str, sink: &mut Sink<'_>) -> Result<(), Opaque> {
+/// Reads a command: its stages, or those that were found before it was given up.
+pub(super) fn read(
+    command: &str,
+    home: Option<&str>,
+    folder: &Folder,
+) -> (Result<(), Opaque>, Vec<Stage>) {
+    let mut sink = Sink::new(command, home, folder);
+    let mut read = scan::check(command).and_then(|()| script(command, &mut sink));
+    builtins::taint(&mut sink.stages);
+    if read.is_ok() && sink.numbers.betrayed(&sink.stages) {
+        sink = Sink::new(command, home, folder);
+        sink.numbers.distrusts = true;
+        read = script(command, &mut sink);
+        builtins::taint(&mut sink.stages);
+    }
+    (read, sink.stages)
+}
+
+fn script(command: &str, sink: &mut Sink<'_>) -> Result<(), Opaque> {
     part(Cursor::new(command), Place::Same, sink)?;
     if sink.wild || (sink.calls && sink.moves) {
         for stage in &mut sink.stages {
@@ -129,8 +156,10 @@ impl Parser<'_, '_, '_> {
         }
     }
 
-    /// Blanks, comments and new lines; bodies of here-documents follow a line.
-    pub(super) fn skip_lines(&mut self) -> Result<(), Opaque> {
+    /// Blanks, comments and new lines; bodies of here-documents follow a line. Whether
+    /// a line ended.
+    pub(super) fn skip_lines(&mut self) -> Result<bool, Opaque> {
+        let mut line = false;
         loop {
             self.cursor.skip_blanks();
             match self.cursor.peek() {
@@ -138,10 +167,16 @@ impl Parser<'_, '_, '_> {
                 Some(b'\n') => {
                     self.cursor.bump();
                     self.bodies()?;
+                    line = true;
                 }
-                _ => return Ok(()),
+                _ => return Ok(line),
             }
         }
+    }
+
+    /// Whether this is the command itself and no part of it.
+    pub(super) fn outermost(&self) -> bool {
+        self.sink.depth == 1
     }
 
     /// The reserved word that stands here, with the place behind it.
@@ -183,25 +218,32 @@ impl Parser<'_, '_, '_> {
 
     /// Reads a list up to whatever cannot go on with it; whether it held a command.
     pub(super) fn list(&mut self) -> Result<bool, Opaque> {
+        let held = self.sink.numbers.mark();
         let mut any = false;
         loop {
-            self.skip_lines()?;
+            if self.skip_lines()? && self.outermost() {
+                self.sink.numbers.line_ends();
+                self.sink.line = self.cursor.at();
+            }
             if self.at_end() {
-                return Ok(any);
+                break;
             }
             self.and_or()?;
             any = true;
             self.cursor.skip_blanks();
             match self.cursor.peek() {
-                Some(b';') if self.cursor.peek_second() == Some(b';') => return Ok(true),
-                Some(b';') if self.cursor.peek_second() == Some(b'&') => return Ok(true),
+                Some(b';') if matches!(self.cursor.peek_second(), Some(b';' | b'&')) => break,
+                // Bash 5.2 writes a substitution anew before it runs it, and forgets this
+                // behind a here-document: two commands become one.
+                Some(b';') if self.sink.rewritten == Some(true) => return Err(Opaque),
                 Some(b';' | b'&') => self.cursor.bump(),
                 Some(b'\n' | b'#') => {}
-                None => return Ok(true),
                 // What ends a list here has to be what its opener wants.
-                Some(_) => return Ok(true),
+                _ => break,
             }
         }
+        self.sink.numbers.leave(held);
+        Ok(any)
     }
 
     /// Whether nothing that follows could be a command.
@@ -219,12 +261,15 @@ impl Parser<'_, '_, '_> {
     fn and_or(&mut self) -> Result<(), Opaque> {
         let first = self.sink.stages.len();
         let before = self.sink.folder.clone();
+        let held = self.sink.numbers.mark();
+        let mut sure = None;
         // Every pipeline so far has succeeded if the next one runs.
         let mut straight = true;
         loop {
             let start = self.sink.folder.clone();
             self.pipeline()?;
             let moved = self.sink.folder != start;
+            let sure = *sure.get_or_insert(self.sink.numbers.mark());
             self.cursor.skip_blanks();
             let (next, second) = (self.cursor.peek(), self.cursor.peek_second());
             let connects = next == second && matches!(next, Some(b'&' | b'|'));
@@ -233,6 +278,10 @@ impl Parser<'_, '_, '_> {
             } else if moved {
                 straight = false;
                 self.sink.folder = start.or(&self.sink.folder);
+            }
+            if !connects || next == Some(b'|') {
+                // Only the first has run whatever came of it.
+                self.sink.numbers.leave(sure);
             }
             if connects {
                 straight &= next == Some(b'&');
@@ -254,6 +303,7 @@ impl Parser<'_, '_, '_> {
                     stage.background = true;
                 }
                 self.sink.folder = before;
+                self.sink.numbers.leave(held);
             }
             return Ok(());
         }
@@ -288,11 +338,17 @@ impl Parser<'_, '_, '_> {
             break;
         }
         let before = self.sink.folder.clone();
+        let held = self.sink.numbers.mark();
         let mut members = 1_usize;
         loop {
             self.command()?;
             self.cursor.skip_blanks();
-            if self.cursor.peek() != Some(b'|') || self.cursor.peek_second() == Some(b'|') {
+            let last = self.cursor.peek() != Some(b'|') || self.cursor.peek_second() == Some(b'|');
+            if members > 1 || !last {
+                // A member of a pipeline is a shell of its own.
+                self.sink.numbers.leave(held);
+            }
+            if last {
                 break;
             }
             self.cursor.bump();
@@ -316,10 +372,7 @@ impl Parser<'_, '_, '_> {
         self.cursor.skip_blanks();
         match self.cursor.peek() {
             None | Some(b')' | b';' | b'|' | b'\n' | b'#') => Err(Opaque),
-            Some(b'(') => {
-                self.parenthesis()?;
-                self.compound_redirects()
-            }
+            Some(b'(') => self.either(),
             Some(_) => match self.reserved() {
                 Some((word, end)) => {
                     self.cursor.go(end);

@@ -18,6 +18,7 @@
 //! The reading is that of `bash -c -- COMMAND`, not interactive, in a UTF-8
 //! locale, with no alias and no shell option set before.
 
+mod arithmetic;
 mod bare;
 mod braces;
 mod builtins;
@@ -27,6 +28,7 @@ mod expansion;
 mod folder;
 mod heredoc;
 mod list;
+mod numbers;
 mod paths;
 mod redirect;
 mod scan;
@@ -37,7 +39,7 @@ mod wrappers;
 
 pub use bare::{BareWords, bare_words};
 pub use builtins::{harmless_builtin, harmless_variable};
-pub use folder::Folder;
+pub use folder::{Folder, joined};
 pub use paths::{PathWord, PathWords, word_paths};
 pub use through::Through;
 
@@ -101,6 +103,18 @@ impl Stage {
             && self.assignments.iter().all(|set| set.value.is_some())
     }
 
+    /// It may run code that no stage shows, in the shell itself.
+    fn hides_code(&mut self) {
+        self.code = true;
+        self.complete = false;
+    }
+
+    /// The variables that it sets and that can change what programs do.
+    pub fn harmful_variables(&self) -> impl Iterator<Item = &str> {
+        let names = self.assignments.iter().map(|set| set.name.as_str());
+        names.filter(|name| !harmless_variable(name))
+    }
+
     /// This stage and all that it runs in turn.
     pub fn every(&self) -> Vec<&Stage> {
         let mut all = vec![self];
@@ -152,12 +166,9 @@ struct Opaque;
 /// Splits a command into its stages. Total, and linear in the command's length.
 /// `home` is what `~` and `$HOME` stand for, where that is known.
 pub fn stages(command: &str, home: Option<&str>) -> Parsed {
-    let mut sink = list::Sink::new(command, home);
-    let read = scan::check(command).and_then(|()| list::script(command, &mut sink));
-    let mut stages = sink.stages;
+    let (read, mut stages) = list::read(command, home, &Folder::default());
     if read.is_ok() {
         stages.sort_by_key(|stage| stage.start);
-        builtins::taint(&mut stages);
         let mut left = crate::limits::SHELL_STAGES_MAX.saturating_sub(stages.len());
         for stage in &mut stages {
             through::look(stage, home, 0, &mut left);

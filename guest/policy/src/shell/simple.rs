@@ -3,6 +3,7 @@
 use super::braces;
 use super::cursor::ends_word;
 use super::list::Parser;
+use super::numbers::is_number;
 use super::word::{Reading, Word};
 use super::{Assignment, Opaque, Redirect, Stage, What};
 
@@ -53,6 +54,9 @@ impl Parser<'_, '_, '_> {
             return Err(Opaque);
         }
         let span = self.span(begin, end);
+        // What is expanded before it in its line may fail, and end the line there.
+        let line = self.cursor.slice(self.sink.line, end);
+        let lasting = self.outermost() && !line.contains(['$', '`', '(', '[', '<']);
         let stage = self.sink.stages.get_mut(index).ok_or(Opaque)?;
         (stage.start, stage.end) = span;
         if stage.argv.is_empty() {
@@ -63,6 +67,11 @@ impl Parser<'_, '_, '_> {
             } else {
                 raw
             };
+            for set in stage.assignments.iter().filter(|_| stage.redirects.is_empty()) {
+                if set.value.as_deref().is_some_and(is_number) {
+                    self.sink.numbers.hold(&set.name, lasting);
+                }
+            }
         } else {
             let folder = super::folder::after(stage, &self.sink.folder, self.sink.home);
             self.sink.moves |= folder != self.sink.folder;
@@ -107,7 +116,8 @@ impl Parser<'_, '_, '_> {
         if declares && word.assignment.is_some() && (word.braces || word.opens_array) {
             word.literal = false;
         }
-        add(stage, &word)
+        add(stage, &word);
+        Ok(())
     }
 
     /// `NAME=(..)`: the words are read for what they run.
@@ -157,10 +167,8 @@ impl Parser<'_, '_, '_> {
                 Some(b'&') if self.cursor.peek_second() == Some(b'>') => self.redirect(index)?,
                 Some(byte) if byte.is_ascii_digit() => {
                     let word = self.word(Reading::Plain)?.ok_or(Opaque)?;
-                    if !word.digits || word.text.len() > 4 {
-                        return Err(Opaque);
-                    }
-                    if !matches!(self.cursor.peek(), Some(b'<' | b'>')) {
+                    let descriptor = word.digits && word.text.len() <= 4;
+                    if !descriptor || !matches!(self.cursor.peek(), Some(b'<' | b'>')) {
                         return Err(Opaque);
                     }
                     self.redirect(index)?;
@@ -189,7 +197,7 @@ impl Parser<'_, '_, '_> {
     }
 
     /// What a word does by itself, where it is no part of a simple command.
-    pub(super) fn loose(&mut self, word: Word) -> Result<(), Opaque> {
+    pub(super) fn loose(&mut self, mut word: Word) -> Result<(), Opaque> {
         if !word.code && word.assigns.is_empty() {
             return Ok(());
         }
@@ -203,9 +211,7 @@ impl Parser<'_, '_, '_> {
             folder: self.sink.folder.clone(),
             ..Stage::default()
         };
-        let mut word = word;
         take_notes(&mut stage, &mut word);
-        stage.complete = false;
         self.sink.push(stage)?;
         Ok(())
     }
@@ -226,26 +232,24 @@ fn harmless(redirect: &Redirect) -> bool {
 /// What a word did besides being a word.
 pub(super) fn take_notes(stage: &mut Stage, word: &mut Word) {
     if word.code {
-        stage.code = true;
-        stage.complete = false;
+        stage.hides_code();
     }
     stage.assignments.append(&mut word.assigns);
 }
 
 /// Adds a word, or the words that its braces make.
-fn add(stage: &mut Stage, word: &Word) -> Result<(), Opaque> {
+fn add(stage: &mut Stage, word: &Word) {
     if word.literal && !word.braces {
         stage.argv.push(word.text.clone());
-        return Ok(());
+        return;
     }
     if word.literal
         && let Some(words) = braces::expand(word)
     {
         stage.argv.extend(words);
-        return Ok(());
+        return;
     }
     stage.unknown.push(super::offset(stage.argv.len()));
     stage.complete = false;
     stage.argv.push(word.raw.clone());
-    Ok(())
 }

@@ -1,9 +1,8 @@
 //! What a stage runs in turn: the command behind `timeout`, the script of
 //! `bash -c`, the commands of `find -exec`.
 
-use super::list::{Sink, script};
 use super::wrappers::{self, Wrapper};
-use super::{Assignment, Folder, Stage, What, builtins, offset, scan};
+use super::{Assignment, Folder, Stage, What, builtins, list, offset};
 use crate::limits::SHELL_WRAPPERS_MAX;
 
 /// How the inner stages relate to the one that runs them.
@@ -45,8 +44,7 @@ pub(super) fn look(stage: &mut Stage, home: Option<&str>, depth: u32, left: &mut
     match found {
         Found::Inner { mut stages, alone } => {
             if depth >= SHELL_WRAPPERS_MAX || stages.len() > *left {
-                stage.code = true;
-                stage.complete = false;
+                stage.hides_code();
                 return;
             }
             *left = left.saturating_sub(stages.len());
@@ -57,14 +55,12 @@ pub(super) fn look(stage: &mut Stage, home: Option<&str>, depth: u32, left: &mut
             stage.through = if alone && standard { Through::Alone } else { Through::Besides };
             // What runs inside unseen runs inside this stage.
             if stages.iter().any(|inner| inner.code) {
-                stage.code = true;
-                stage.complete = false;
+                stage.hides_code();
             }
             stage.inner = stages;
         }
         Found::Code => {
-            stage.code = true;
-            stage.complete = false;
+            stage.hides_code();
         }
         Found::Hidden => stage.code = true,
     }
@@ -87,12 +83,8 @@ fn is_unknown(stage: &Stage, index: usize) -> bool {
 
 /// A script that runs in the stage's folder.
 fn parsed(text: &str, stage: &Stage, home: Option<&str>) -> Option<Vec<Stage>> {
-    scan::check(text).ok()?;
-    let mut sink = Sink::new(text, home);
-    sink.folder = stage.folder.clone();
-    script(text, &mut sink).ok()?;
-    let mut stages = sink.stages;
-    builtins::taint(&mut stages);
+    let (read, mut stages) = list::read(text, home, &stage.folder);
+    read.ok()?;
     for inner in &mut stages {
         inner.background |= stage.background;
     }
@@ -305,44 +297,7 @@ fn replaced(stage: &Stage, name: &str) -> Option<Found> {
 
 /// `xargs`: the command gets words that nobody knows.
 fn each_argument(stage: &Stage) -> Option<Found> {
-    let xargs = Wrapper {
-        name: "xargs",
-        valued: &[
-            "-a",
-            "-d",
-            "-E",
-            "-I",
-            "-L",
-            "-n",
-            "-P",
-            "-s",
-            "-R",
-            "-S",
-            "-J",
-            "--arg-file",
-            "--delimiter",
-            "--max-args",
-            "--max-lines",
-            "--max-procs",
-            "--max-chars",
-            "--replace",
-            "--process-slot-var",
-        ],
-        flags: &[
-            "-0",
-            "-r",
-            "-t",
-            "-x",
-            "-o",
-            "--null",
-            "--no-run-if-empty",
-            "--verbose",
-            "--exit",
-        ],
-        operands: 0,
-        alone: true,
-    };
-    let Some(at) = command_at(stage, &xargs) else { return Some(Found::Hidden) };
+    let Some(at) = command_at(stage, &wrappers::XARGS) else { return Some(Found::Hidden) };
     let mut command = rest(stage, at).unwrap_or_else(|| Stage {
         argv: vec!["echo".to_owned()],
         folder: stage.folder.clone(),
@@ -406,27 +361,7 @@ fn each_file(stage: &Stage) -> Option<Found> {
 
 /// `watch`: its words make a script.
 fn watched(stage: &Stage, home: Option<&str>) -> Option<Found> {
-    let watch = Wrapper {
-        name: "watch",
-        valued: &["-n", "-q", "--interval", "--equexit"],
-        flags: &[
-            "-b",
-            "-c",
-            "-d",
-            "-e",
-            "-g",
-            "-p",
-            "-t",
-            "-w",
-            "-x",
-            "--color",
-            "--differences",
-            "--exec",
-        ],
-        operands: 0,
-        alone: false,
-    };
-    let Some(at) = command_at(stage, &watch) else { return Some(Found::Hidden) };
+    let Some(at) = command_at(stage, &wrappers::WATCH) else { return Some(Found::Hidden) };
     let text = stage.argv.get(at..).unwrap_or_default().join(" ");
     if !stage.unknown.is_empty() {
         return Some(Found::Hidden);
@@ -515,9 +450,6 @@ fn shell(stage: &Stage, name: &str, home: Option<&str>) -> Option<Found> {
         };
     }
     let text = stage.argv.get(at)?;
-    if is_unknown(stage, at) {
-        return Some(Found::Hidden);
-    }
     let Some(stages) = parsed(text, stage, home) else { return Some(Found::Hidden) };
     let own = match name {
         "bash" => plain,

@@ -67,8 +67,8 @@ pub(super) struct Build {
     pub(super) code: bool,
     pub(super) assigns: Vec<Assignment>,
     prefix: Prefix,
-    /// Lengths at the `=` of an assignment: of `text`, and place in the command.
-    equals: Option<(usize, usize)>,
+    /// Length of `text` behind the `=` of an assignment.
+    equals: Option<usize>,
     /// Length of the name before a subscript.
     subscript: Option<usize>,
 }
@@ -133,10 +133,7 @@ impl Parser<'_, '_, '_> {
             }
             b'*' | b'?' => build.glob = true,
             b'[' if build.prefix == Prefix::Name && reading == Reading::Assigning => {
-                if self.subscript(build)? {
-                    return Ok(());
-                }
-                build.bracket = true;
+                return self.subscript(build);
             }
             b'[' => build.bracket = true,
             b']' => build.glob |= build.bracket,
@@ -152,7 +149,7 @@ impl Parser<'_, '_, '_> {
             (Prefix::Name, b) if b.is_ascii_alphanumeric() => Prefix::Name,
             (Prefix::Name, b'+') => Prefix::Plus,
             (Prefix::Name | Prefix::Plus, b'=') => {
-                build.equals = Some((build.text.len(), self.cursor.at()));
+                build.equals = Some(build.text.len());
                 Prefix::Other
             }
             _ => Prefix::Other,
@@ -160,46 +157,25 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    /// `NAME[subscript]=`: passes the subscript if an assignment follows it.
-    fn subscript(&mut self, build: &mut Build) -> Result<bool, Opaque> {
-        let mut ahead = self.cursor.clone();
-        ahead.bump();
-        let mut computes = false;
-        loop {
-            match ahead.peek().ok_or(Opaque)? {
-                b']' => break,
-                byte if byte.is_ascii_digit() => {}
-                b'@' | b'*' => {}
-                byte if byte.is_ascii_alphabetic() || byte == b'_' => computes = true,
-                // Too much to know whether bash takes it for an assignment.
-                _ => return Err(Opaque),
-            }
-            ahead.bump();
+    /// `NAME[subscript]`, which is read as one before it shows that no `=` follows.
+    fn subscript(&mut self, build: &mut Build) -> Result<(), Opaque> {
+        self.cursor.bump();
+        self.computed_until(b']', build)?;
+        let plus = self.cursor.peek() == Some(b'+') && self.cursor.peek_second() == Some(b'=');
+        if plus || self.cursor.peek() == Some(b'=') {
+            build.subscript = Some(build.text.len());
+            build.prefix = Prefix::Name;
+        } else {
+            // Files may be put in its place.
+            build.hide();
         }
-        ahead.bump();
-        let plus = ahead.peek() == Some(b'+') && ahead.peek_second() == Some(b'=');
-        if !plus && ahead.peek() != Some(b'=') {
-            return Ok(false);
-        }
-        build.subscript = Some(build.text.len());
-        build.code |= computes;
-        while self.cursor.at() < ahead.at() {
-            let byte = self.cursor.next_raw().ok_or(Opaque)?;
-            build.push(byte, false);
-        }
-        build.prefix = Prefix::Name;
-        Ok(true)
+        Ok(())
     }
 
     /// `~` where it stands for a folder; whether it was passed.
     fn tilde(&mut self, build: &mut Build) -> bool {
         let in_value = build.equals.is_some();
-        let starts = match build.text.last() {
-            None => true,
-            Some(b'=' | b':') => true,
-            Some(_) => false,
-        };
-        if !starts {
+        if !matches!(build.text.last(), None | Some(b'=' | b':')) {
             return false;
         }
         let mut ahead = self.cursor.clone();
@@ -277,7 +253,7 @@ impl Parser<'_, '_, '_> {
         let raw = self.cursor.slice(start, end).replace("\\\n", "");
         let assignment = match build.equals {
             None => None,
-            Some((value, _)) => {
+            Some(value) => {
                 let before = build.text.get(..value).unwrap_or_default();
                 let name = before.strip_suffix(b"=").unwrap_or(before);
                 let name = name.strip_suffix(b"+").unwrap_or(name);
@@ -290,8 +266,7 @@ impl Parser<'_, '_, '_> {
             }
         };
         let mut literal = !build.unknown && !build.glob;
-        let opens_array =
-            build.equals.is_some_and(|(length, _)| length == build.text.len()) && !build.any_quote;
+        let opens_array = build.equals == Some(build.text.len()) && !build.any_quote;
         let digits =
             !build.any_quote && literal && build.text.iter().all(|byte| byte.is_ascii_digit());
         let text = match String::from_utf8(build.text) {

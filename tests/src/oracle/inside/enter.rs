@@ -138,7 +138,7 @@ fn build(bash: &[u8], own: &[u8], files: &[(PathBuf, Vec<u8>)]) -> Result<(), St
 /// What bash runs before a command that is traced: its own file, so that the
 /// command itself is read as always.
 const TRACE: &str =
-    "exec 250>>/oracle/record/trace; BASH_XTRACEFD=250; PS4='+'; unset BASH_ENV; set -x\n";
+    "exec 250>>/oracle/record/trace; BASH_XTRACEFD=250; PS4='+ '; unset BASH_ENV; set -x\n";
 
 fn tmpfs(target: &str, options: &str) -> Result<(), String> {
     let data = std::ffi::CString::new(options).unwrap_or_default();
