@@ -55,6 +55,16 @@ pub struct Trust {
     pub workspaces: Vec<PathBuf>,
 }
 
+impl Trust {
+    /// Whether the rule file of a workspace may allow.
+    #[must_use]
+    pub fn covers(&self, root: &Path) -> bool {
+        self.workspaces.iter().any(|trusted| {
+            trusted.is_absolute() && trusted.canonicalize().is_ok_and(|path| path == root)
+        })
+    }
+}
+
 /// `[serve]`
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -112,14 +122,6 @@ impl UserConfig {
     /// A sentence with file, line and column.
     pub fn read(home: &Path) -> Result<UserConfig, String> {
         read(&home.join(FILE))
-    }
-
-    /// Whether the rule file of a workspace may allow.
-    #[must_use]
-    pub fn trusts(&self, root: &Path) -> bool {
-        self.trust.workspaces.iter().any(|trusted| {
-            trusted.is_absolute() && trusted.canonicalize().is_ok_and(|path| path == root)
-        })
     }
 
     /// The seal of a client that started the host.

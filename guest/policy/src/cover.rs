@@ -6,7 +6,7 @@ use crate::rules::{Effect, Hit, Origin};
 use crate::safe;
 use crate::shell::{self, Stage, Through, What};
 use crate::subject;
-use crate::types::{Coverage, PathClass, PathQuery};
+use crate::types::{Coverage, PathClass};
 
 /// Files that take everything and keep nothing.
 const SINKS: [&str; 3] = ["/dev/null", "/dev/stderr", "/dev/stdout"];
@@ -17,7 +17,7 @@ pub(crate) fn reads_only(stage: &Stage) -> bool {
         What::Command => {
             stage.complete && (shell::harmless_builtin(stage) || safe::known_safe(stage))
         }
-        What::Assignment => stage.assignments.iter().all(|set| shell::harmless_variable(&set.name)),
+        What::Assignment => stage.harmful_variables().next().is_none(),
         What::Redirect | What::Expression => true,
         What::Opaque => false,
     }
@@ -37,19 +37,15 @@ pub(crate) fn stage(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> 
     if stage.redirects.iter().any(|redirect| redirect.target.is_none()) {
         return said("it opens a file that is not known before it runs");
     }
-    for redirect in stage.redirects.iter().filter(|redirect| redirect.write) {
-        match &redirect.target {
-            Some(target) if keeps_nothing(target) => {}
-            Some(target) => match writable(case, stage, target) {
-                Some(hit) => covered = by(hit),
-                None => {
-                    return Err(format!(
-                        "it writes to `{target}`{}",
-                        elsewhere(case, stage, target)
-                    ));
-                }
-            },
-            None => return said("it writes to a file that is not known before it runs"),
+    let written = stage.redirects.iter().filter(|redirect| redirect.write);
+    let written = written.filter_map(|redirect| redirect.target.as_deref());
+    for target in written.filter(|target| !keeps_nothing(target)) {
+        match writable(case, stage, target) {
+            Some(hit) => covered = by(hit),
+            None => {
+                let elsewhere = elsewhere(case, stage, target);
+                return Err(format!("it writes to `{target}`{elsewhere}"));
+            }
         }
     }
     Ok(covered)
@@ -62,12 +58,11 @@ pub(crate) fn keeps_nothing(target: &str) -> bool {
 
 /// What covers the words of a stage, its redirects apart.
 fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
-    let harmless = |set: &shell::Assignment| shell::harmless_variable(&set.name);
-    let unharmful = stage.assignments.iter().find(|set| !harmless(set));
+    let harmful = stage.harmful_variables().next();
     // What only expands may still not be known: `x=$(date)` runs nothing by itself.
     let settled = !stage.code && (stage.complete || stage.what == What::Assignment);
     let mut why = None;
-    if settled && unharmful.is_none() {
+    if settled && harmful.is_none() {
         if reads_only(stage) {
             match configured(case, stage) {
                 false => return Ok(Coverage::KnownSafe),
@@ -89,11 +84,11 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
     } else if let Some(hit) = whole_kind(case) {
         return Ok(by(hit));
     }
-    Err(match (why, unharmful) {
+    Err(match (why, harmful) {
         (Some(why), _) => why,
         _ if stage.what == What::Opaque => "it could not be read as a command".to_owned(),
         _ if stage.code => "it may run code that cannot be seen before it runs".to_owned(),
-        (None, Some(set)) => format!("it sets `{}`, which can change what programs do", set.name),
+        (None, Some(name)) => format!("it sets `{name}`, which can change what programs do"),
         _ if !stage.complete => "its words are not all known before it runs".to_owned(),
         _ if stage.through == Through::Besides => "no rule covers it".to_owned(),
         _ => safe::why_not(stage),
@@ -102,19 +97,15 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
 
 const CONFIGURED: &str = "the configuration of its repository makes git run programs";
 
-/// Whether a repository's configuration runs programs while git only reads, or nobody
-/// knows which repository it is.
+/// Whether a repository's configuration has a stage run programs that only reads, or
+/// nobody knows which repository it is.
 fn configured(case: &Case<'_>, stage: &Stage) -> bool {
-    if !subject::reads_repository(stage) {
+    if !subject::runs_git(stage) {
         return false;
     }
-    let bases = subject::bases(&case.action.working_folder, &stage.folder, subject::REPOSITORY);
-    bases.is_empty()
-        || bases.into_iter().any(|base| {
-            let text = subject::REPOSITORY.to_owned();
-            let fact = case.fact(&PathQuery { text, base, write: false });
-            fact.is_none_or(|fact| fact.class == PathClass::RunsPrograms)
-        })
+    let queries = subject::queries(case.action, stage, subject::REPOSITORY, false);
+    let runs = |query| case.fact(query).is_none_or(|fact| fact.class == PathClass::RunsPrograms);
+    queries.is_empty() || queries.iter().any(runs)
 }
 
 /// A rule for everything of the kind needs no words.
@@ -147,8 +138,7 @@ fn inner(case: &Case<'_>, outer: &Stage) -> Result<Coverage, String> {
 /// The rule that lets a stage write a file, from wherever it may start.
 fn writable<'a>(case: &Case<'a>, stage: &Stage, target: &str) -> Option<Hit<'a>> {
     let mut found = None;
-    for base in subject::bases(&case.action.working_folder, &stage.folder, target) {
-        let query = PathQuery { text: target.to_owned(), base, write: true };
+    for query in subject::queries(case.action, stage, target, true) {
         found = Some(case.path_rule(Effect::Allow, &query)?);
     }
     found
@@ -156,10 +146,8 @@ fn writable<'a>(case: &Case<'a>, stage: &Stage, target: &str) -> Option<Hit<'a>>
 
 /// Where a link leads what a stage writes, for a person to see.
 fn elsewhere(case: &Case<'_>, stage: &Stage, target: &str) -> String {
-    let bases = subject::bases(&case.action.working_folder, &stage.folder, target);
-    let queries =
-        bases.into_iter().map(|base| PathQuery { text: target.to_owned(), base, write: true });
-    let linked = queries.filter_map(|query| case.fact(&query)).find(|fact| fact.linked);
+    let queries = subject::queries(case.action, stage, target, true);
+    let linked = queries.iter().filter_map(|query| case.fact(query)).find(|fact| fact.linked);
     linked.map(|fact| format!(", which is `{}`", fact.canonical)).unwrap_or_default()
 }
 

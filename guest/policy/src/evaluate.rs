@@ -5,12 +5,13 @@
 //! there is no way out of the table without a row: no reason, no run.
 
 use crate::codec::{self, Resolution, Subject};
+use crate::grants;
 use crate::judge::{self, Case};
 use crate::limits;
 use crate::modes::{self, Mode};
 use crate::rules::{Certainty, RuleSet};
 use crate::state::State;
-use crate::subject::{self, Reading};
+use crate::subject::Reading;
 use crate::types::{
     Action, Answer, Context, Coverage, Decision, Facts, PathClass, Summary, TableRow,
 };
@@ -194,13 +195,11 @@ fn nothing_covered(reading: &Reading) -> Vec<Coverage> {
 /// Why a person must see this for its paths, if one must. A path without a
 /// fact is unknown and treated as the worst that a person may still allow.
 fn protected(case: &Case<'_>) -> Option<String> {
-    let Case { action, reading, facts, .. } = case;
-    let (queries, truncated) = subject::paths(action, reading);
-    if truncated {
+    if case.reading.truncated {
         return Some("it names more paths than can be checked".to_owned());
     }
-    for query in queries {
-        let Some(fact) = facts.paths.iter().find(|fact| fact.query == query) else {
+    for query in &case.reading.paths {
+        let Some(fact) = case.fact(query) else {
             return Some(format!("the host could not tell what `{}` is", query.text));
         };
         match fact.class {
@@ -219,15 +218,21 @@ fn protected(case: &Case<'_>) -> Option<String> {
     None
 }
 
+/// The rule or grant that covers something, as records and reasons name it.
+fn named(coverage: &Coverage) -> String {
+    match coverage {
+        Coverage::Rule(id) => format!("rule {id}"),
+        by => grants::named(by).unwrap_or_default(),
+    }
+}
+
 fn listed(coverage: &[Coverage]) -> String {
     let mut words: Vec<String> = Vec::new();
     for covered in coverage {
         let word = match covered {
             Coverage::Unmatched => "nothing".to_owned(),
             Coverage::KnownSafe => "known to be safe".to_owned(),
-            Coverage::Rule(id) => format!("rule {id}"),
-            Coverage::Grant(approval) => format!("session grant of {approval}"),
-            Coverage::Kept(approval) => format!("saved grant of {approval}"),
+            by => named(by),
         };
         if !words.contains(&word) {
             words.push(word);
@@ -251,7 +256,7 @@ fn by_mode(
             ..row(
                 Decision::Deny,
                 table_row,
-                format!("{}: {}", unmatched(action, reading), never_asks(None)),
+                format!("{}: {}", unmatched(reading), never_asks(None)),
             )
         };
     };
@@ -277,7 +282,7 @@ fn by_mode(
         .map(|component| component.digest.clone());
     let mut verdict = match mode.clamp(ask(&summary), &summary) {
         Ok(answer) => {
-            let what = unmatched_stage(action, reading, &coverage);
+            let what = unmatched_stage(reading, &coverage);
             let reason = format!("{what}: {}", answer.reason);
             Verdict { answer: Some(answer.clone()), ..row(answer.decision, table_row, reason) }
         }
@@ -293,11 +298,11 @@ fn by_mode(
     verdict
 }
 
-fn unmatched(action: &Action, reading: &Reading) -> String {
+fn unmatched(reading: &Reading) -> String {
     match &reading.subject {
         // Where a link leads elsewhere, both names are said.
         Subject::FileAccess { canonical, .. } if !canonical.is_empty() => {
-            let given = subject::own_path(action);
+            let given = reading.own_path.as_ref();
             let given =
                 given.filter(|query| judge::lexical(&query.base, &query.text) != *canonical);
             let named = given
@@ -333,11 +338,11 @@ pub(crate) fn short(command: &str) -> String {
 }
 
 /// Names the first stage that nothing covers.
-fn unmatched_stage(action: &Action, reading: &Reading, coverage: &[Coverage]) -> String {
+fn unmatched_stage(reading: &Reading, coverage: &[Coverage]) -> String {
     let stage = reading.stages.iter().zip(coverage).find(|(_, c)| **c == Coverage::Unmatched);
     match stage {
         Some((stage, _)) => format!("`{}` is not covered", short(&stage.argv.join(" "))),
-        None => unmatched(action, reading),
+        None => unmatched(reading),
     }
 }
 
@@ -393,13 +398,7 @@ impl Verdict {
             .map(|covered| match covered {
                 Coverage::Unmatched => Resolution::Unresolved,
                 Coverage::KnownSafe => Resolution::KnownSafe,
-                Coverage::Rule(id) => Resolution::PolicyAllow { diagnostic: format!("rule {id}") },
-                Coverage::Grant(id) => {
-                    Resolution::PolicyAllow { diagnostic: format!("session grant of {id}") }
-                }
-                Coverage::Kept(id) => {
-                    Resolution::PolicyAllow { diagnostic: format!("saved grant of {id}") }
-                }
+                by => Resolution::PolicyAllow { diagnostic: named(by) },
             })
             .collect()
     }

@@ -103,12 +103,7 @@ fn smallest(stage: &Stage) -> Option<String> {
         return None;
     }
     let words = serde_json::to_string(&stage.argv).ok()?;
-    let env: Vec<&str> = stage
-        .assignments
-        .iter()
-        .map(|set| set.name.as_str())
-        .filter(|name| !crate::shell::harmless_variable(name))
-        .collect();
+    let env: Vec<&str> = stage.harmful_variables().collect();
     let env = match env.as_slice() {
         [] => String::new(),
         names => format!(", env = {}", serde_json::to_string(names).ok()?),
@@ -122,17 +117,18 @@ fn near(case: &Case<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stage in case.reading.stages.iter().flat_map(Stage::every) {
         let Some(program) = stage.argv.first() else { continue };
+        if cover::stage(case, stage).is_ok() {
+            continue;
+        }
         let rules = case.rules.rules().iter().filter(|rule| {
             rule.effect() == Effect::Allow
                 && rule.kind() == Kind::Shell
                 && rule.begins_with(program)
         });
         for rule in rules {
-            if found.len() < NEAR_MAX && cover::stage(case, stage).is_err() {
-                let line = format!("{} ({rule})", rule.id());
-                if !found.contains(&line) {
-                    found.push(line);
-                }
+            let line = format!("{} ({rule})", rule.id());
+            if found.len() < NEAR_MAX && !found.contains(&line) {
+                found.push(line);
             }
         }
     }

@@ -12,9 +12,9 @@ use crate::rules::{
     Certainty, Effect, Hit, NetworkSubject, PathSubject, Places, Rule, RuleSet, ToolSubject, Words,
 };
 use crate::saved;
-use crate::shell::{Folder, Stage, What};
+use crate::shell::{Folder, Stage, What, joined};
 use crate::state::State;
-use crate::subject::{self, Reading};
+use crate::subject::Reading;
 use crate::types::{Action, Coverage, Facts, PathFact, PathQuery};
 
 /// Everything that a verdict above the mode rests on.
@@ -46,13 +46,9 @@ impl<'a> Case<'a> {
     /// outside of the workspace, or its program is another one in another folder.
     fn grants_root(&self, stage: &Stage) -> Option<&'a str> {
         let workspace = self.state.workspace.as_deref()?;
-        let top = stage.argv.first().is_some_and(|program| saved::starts_here(program));
         let Folder::Known(places) = &stage.folder else { return None };
         let start = &self.action.working_folder;
-        let inside = |folder: &str| match top {
-            true => folder == workspace,
-            false => saved::is_inside(folder, workspace),
-        };
+        let inside = |folder: &str| saved::counts_in(&stage.argv, folder, workspace);
         let placed = |place: &String| {
             if place.is_empty() {
                 return inside(start);
@@ -77,7 +73,7 @@ impl<'a> Case<'a> {
         self.facts.paths.iter().find(|fact| fact.query == *query)
     }
 
-    /// The rule of an effect that matches access to a path.
+    /// The rule of an effect that matches access to a path, or to a socket there.
     pub(crate) fn path_rule(&self, effect: Effect, query: &PathQuery) -> Option<Hit<'a>> {
         let typed = lexical(&query.base, &query.text);
         // Without a fact only the text can be looked at, which never allows.
@@ -94,7 +90,10 @@ impl<'a> Case<'a> {
             places: &places,
             insensitive: false,
         };
-        self.rules.path(effect, &subject)
+        match self.reading.subject {
+            Subject::UnixSocket { .. } => self.rules.socket(effect, &subject),
+            _ => self.rules.path(effect, &subject),
+        }
     }
 }
 
@@ -146,15 +145,11 @@ fn ruled<'a>(case: &Case<'a>, effect: Effect) -> Option<Found<'a>> {
                 consider(hit, &|| format!("`{}`", short(command)));
             }
         }
-        Subject::FileAccess { .. } => {}
+        // What they are about are paths.
+        Subject::FileAccess { .. } | Subject::UnixSocket { .. } => {}
         Subject::Network { host, port, protocol, .. } => {
             let subject = NetworkSubject { host, port: *port, protocol: protocol.as_deref() };
             consider(case.rules.network(effect, &subject), &|| what(&case.reading.subject));
-        }
-        Subject::UnixSocket { .. } => {
-            if let Some(query) = subject::own_path(case.action) {
-                consider(socket_rule(case, effect, &query), &|| what(&case.reading.subject));
-            }
         }
         Subject::Process { target, .. } => {
             consider(case.rules.process(effect, target), &|| what(&case.reading.subject));
@@ -173,13 +168,12 @@ fn ruled<'a>(case: &Case<'a>, effect: Effect) -> Option<Found<'a>> {
             consider(hit, &|| what(&case.reading.subject));
         }
     }
-    if !matches!(case.reading.subject, Subject::UnixSocket { .. }) {
-        for query in subject::paths(case.action, case.reading).0 {
-            let access = if query.write { "write" } else { "read" };
-            consider(case.path_rule(effect, &query), &|| {
-                format!("to {access} `{}`", short(&query.text))
-            });
-        }
+    for query in &case.reading.paths {
+        consider(case.path_rule(effect, query), &|| match &case.reading.subject {
+            subject @ Subject::UnixSocket { .. } => what(subject),
+            _ if query.write => format!("to write `{}`", short(&query.text)),
+            _ => format!("to read `{}`", short(&query.text)),
+        });
     }
     best
 }
@@ -192,12 +186,7 @@ fn unseen(stage: &Stage) -> bool {
 /// The rule of an effect that matches the words of a stage.
 pub(crate) fn shell_rule<'a>(case: &Case<'a>, effect: Effect, stage: &Stage) -> Option<Hit<'a>> {
     // What only prints need not be named by a rule.
-    let assignments: Vec<String> = stage
-        .assignments
-        .iter()
-        .map(|set| set.name.clone())
-        .filter(|name| !crate::shell::harmless_variable(name))
-        .collect();
+    let assignments: Vec<String> = stage.harmful_variables().map(str::to_owned).collect();
     let words = Words {
         argv: &stage.argv,
         unknown: &stage.unknown,
@@ -205,19 +194,6 @@ pub(crate) fn shell_rule<'a>(case: &Case<'a>, effect: Effect, stage: &Stage) -> 
         root: case.grants_root(stage),
     };
     case.rules.shell(effect, &words)
-}
-
-fn socket_rule<'a>(case: &Case<'a>, effect: Effect, query: &PathQuery) -> Option<Hit<'a>> {
-    let typed = lexical(&query.base, &query.text);
-    let canonical = match case.fact(query) {
-        Some(fact) => fact.canonical.as_str(),
-        None if effect == Effect::Allow => return None,
-        None => typed.as_str(),
-    };
-    let places = case.places();
-    let subject =
-        PathSubject { typed: &typed, canonical, write: true, places: &places, insensitive: false };
-    case.rules.socket(effect, &subject)
 }
 
 fn arguments(action: &Action) -> serde_json::Value {
@@ -256,8 +232,9 @@ pub(crate) fn coverage(case: &Case<'_>) -> Vec<Coverage> {
 fn allowed<'a>(case: &Case<'a>, subject: &Subject) -> Option<Hit<'a>> {
     let allow = Effect::Allow;
     match subject {
-        Subject::FileAccess { .. } => case.path_rule(allow, &subject::own_path(case.action)?),
-        Subject::UnixSocket { .. } => socket_rule(case, allow, &subject::own_path(case.action)?),
+        Subject::FileAccess { .. } | Subject::UnixSocket { .. } => {
+            case.path_rule(allow, case.reading.own_path.as_ref()?)
+        }
         Subject::Network { host, port, protocol, .. } => {
             let subject = NetworkSubject { host, port: *port, protocol: protocol.as_deref() };
             case.rules.network(allow, &subject)
@@ -273,16 +250,5 @@ fn allowed<'a>(case: &Case<'a>, subject: &Subject) -> Option<Hit<'a>> {
 
 /// A path made absolute by its text alone.
 pub(crate) fn lexical(base: &str, text: &str) -> String {
-    let start = if text.starts_with('/') { "" } else { base };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in start.split('/').chain(text.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
+    joined(&format!("/{base}"), text)
 }

@@ -8,7 +8,7 @@
 use crate::cover;
 use crate::display;
 use crate::limits;
-use crate::shell::{Redirect, Stage, What, harmless_variable};
+use crate::shell::{Redirect, Stage, What};
 
 /// Programs without a lasting grant, by why.
 const NEVER: [&str; 7] = [
@@ -156,7 +156,7 @@ fn coverable(stage: &Stage) -> bool {
     known
         && !stage.background
         && stage.inner.is_empty()
-        && stage.assignments.iter().all(|set| harmless_variable(&set.name))
+        && stage.harmful_variables().next().is_none()
         && stage.redirects.iter().all(kept)
 }
 

@@ -53,8 +53,17 @@ pub(crate) fn preview(body: &SavedBody, root: &str) -> String {
 
 /// Whether it depends on the folder which program a word names. Such a program is
 /// granted only where it was seen: in the top folder of the workspace.
-pub(crate) fn starts_here(program: &str) -> bool {
+fn starts_here(program: &str) -> bool {
     program.contains('/') && !program.starts_with('/')
+}
+
+/// Whether a grant for words counts in a folder of a workspace.
+pub(crate) fn counts_in(argv: &[String], folder: &str, workspace: &str) -> bool {
+    if argv.first().is_some_and(|program| starts_here(program)) {
+        folder == workspace
+    } else {
+        is_inside(folder, workspace)
+    }
 }
 
 /// Everything of a request that was granted for longer, each once.

@@ -17,13 +17,27 @@ pub(crate) struct Reading {
     pub(crate) found: Vec<shell::Stage>,
     /// Every word of the command, for rules that must not miss one.
     pub(crate) bare: shell::BareWords,
+    /// The path that the action itself is about, as it was given.
+    pub(crate) own_path: Option<PathQuery>,
+    /// Every path that it names, each once, in order: what the host is asked about.
+    pub(crate) paths: Vec<PathQuery>,
+    /// It names more paths than may be asked about.
+    pub(crate) truncated: bool,
 }
 
 /// Reads an action. What its profile does not explain is of unknown kind.
 ///
 /// The exec agent's own tools are read from their arguments, which are what it will
 /// run. A subject that it declared is taken at its word, and is never run by it.
-pub(crate) fn subject(action: &Action) -> Reading {
+fn subject(action: &Action) -> Reading {
+    let mut reading = read(action);
+    reading.own_path = named_path(&reading.subject, &action.working_folder);
+    let Paths { queries, truncated } = paths(action, &reading);
+    (reading.paths, reading.truncated) = (queries, truncated);
+    reading
+}
+
+fn read(action: &Action) -> Reading {
     if action.profile != "exec" {
         let declared = action.declared.as_deref().and_then(|text| member(text, "kind"));
         return unknown(declared.as_deref().unwrap_or(&action.profile), action);
@@ -48,10 +62,8 @@ pub(crate) fn subject(action: &Action) -> Reading {
 /// Reads an action with what the host found for it: paths are the canonical ones.
 pub(crate) fn placed(action: &Action, facts: &Facts, workspace: Option<&str>) -> Reading {
     let mut reading = subject(action);
-    let Some(query) = named_path(&reading.subject, &action.working_folder) else {
-        return reading;
-    };
-    let found = facts.paths.iter().find(|fact| fact.query == query);
+    let Some(query) = &reading.own_path else { return reading };
+    let found = facts.paths.iter().find(|fact| fact.query == *query);
     let found = found.map(|fact| fact.canonical.clone()).filter(|path| !path.is_empty());
     match (&mut reading.subject, found) {
         (Subject::FileAccess { path, canonical, .. }, Some(found)) => {
@@ -71,11 +83,6 @@ fn relative(path: &str, folder: Option<&str>) -> Option<String> {
         Some(inside) if !inside.is_empty() => Some(inside.to_owned()),
         _ => rest.is_empty().then(|| ".".to_owned()),
     }
-}
-
-/// The path that the action itself is about, as it was given.
-pub(crate) fn own_path(action: &Action) -> Option<PathQuery> {
-    named_path(&subject(action).subject, &action.working_folder)
 }
 
 /// The path that a subject itself is about.
@@ -118,10 +125,10 @@ fn shell_subject(command: &str, action: &Action) -> Reading {
         })
         .collect();
     Reading {
-        subject: Subject::Shell { command: command.to_owned(), workspace: None, stages },
         stages: parsed.stages,
         found: parsed.found,
         bare: shell::bare_words(command),
+        ..without_stages(Subject::Shell { command: command.to_owned(), workspace: None, stages })
     }
 }
 
@@ -130,7 +137,15 @@ fn unknown(word: &str, action: &Action) -> Reading {
 }
 
 fn without_stages(subject: Subject) -> Reading {
-    Reading { subject, stages: Vec::new(), found: Vec::new(), bare: shell::BareWords::default() }
+    Reading {
+        subject,
+        stages: Vec::new(),
+        found: Vec::new(),
+        bare: shell::BareWords::default(),
+        own_path: None,
+        paths: Vec::new(),
+        truncated: false,
+    }
 }
 
 /// A text member of the arguments; none when there is no such member or they are too
@@ -145,32 +160,29 @@ fn member(args: &str, name: &str) -> Option<String> {
 
 /// The paths that the evaluator will want facts about, each once, in order.
 pub(crate) fn survey(action: &Action) -> Vec<PathQuery> {
-    paths(action, &subject(action)).0
+    subject(action).paths
 }
 
-/// The paths of an action, and whether there are more than may be asked about.
+/// The paths that a reading names.
 ///
 /// A word counts as written unless its stage is known to read only. Where
 /// words are not all known before running, every bare word with a slash counts
 /// as written: what cannot be told must not soften.
-pub(crate) fn paths(action: &Action, reading: &Reading) -> (Vec<PathQuery>, bool) {
-    let mut paths = Paths { queries: Vec::new(), truncated: false };
-    // Read anew: a placed reading shows the canonical path, and the question was another.
-    if let Some(query) = own_path(action) {
-        paths.queries.push(query);
-    }
+fn paths(action: &Action, reading: &Reading) -> Paths {
+    let own = reading.own_path.iter().cloned().collect();
+    let mut paths = Paths { queries: own, truncated: false };
     for stage in reading.stages.iter().flat_map(shell::Stage::every) {
         let found = shell::word_paths(stage);
-        let writes = !cover::reads_only(stage);
+        let reads = cover::reads_only(stage);
         for word in found.paths {
-            for base in bases(&action.working_folder, &stage.folder, &word.text) {
-                paths.add(&base, word.text.clone(), word.write || writes);
+            for query in queries(action, stage, &word.text, word.write || !reads) {
+                paths.add(query);
             }
         }
         paths.truncated |= found.truncated;
-        if reads_repository(stage) {
-            for base in bases(&action.working_folder, &stage.folder, REPOSITORY) {
-                paths.add(&base, REPOSITORY.to_owned(), false);
+        if reads && runs_git(stage) {
+            for query in queries(action, stage, REPOSITORY, false) {
+                paths.add(query);
             }
         }
     }
@@ -181,16 +193,28 @@ pub(crate) fn paths(action: &Action, reading: &Reading) -> (Vec<PathQuery>, bool
                 break;
             }
             if word.contains('/') {
-                paths.add(&action.working_folder, word.clone(), true);
+                let (text, base) = (word.clone(), action.working_folder.clone());
+                paths.add(PathQuery { text, base, write: true });
             }
         }
     }
-    (paths.queries, paths.truncated)
+    paths
+}
+
+/// What is asked about a path that a stage names, from wherever it may start.
+pub(crate) fn queries(
+    action: &Action,
+    stage: &shell::Stage,
+    text: &str,
+    write: bool,
+) -> Vec<PathQuery> {
+    let bases = bases(&action.working_folder, &stage.folder, text);
+    bases.into_iter().map(|base| PathQuery { text: text.to_owned(), base, write }).collect()
 }
 
 /// Where a path that a stage names may start. Where that is not known the stage
 /// is covered by nothing, and there is nothing to look up.
-pub(crate) fn bases(start: &str, folder: &shell::Folder, path: &str) -> Vec<String> {
+fn bases(start: &str, folder: &shell::Folder, path: &str) -> Vec<String> {
     match folder {
         _ if path.starts_with('/') => vec![start.to_owned()],
         shell::Folder::Unknown => Vec::new(),
@@ -208,10 +232,9 @@ pub(crate) fn bases(start: &str, folder: &shell::Folder, path: &str) -> Vec<Stri
 /// What the host is asked about the repository that a folder belongs to.
 pub(crate) const REPOSITORY: &str = ".git/config";
 
-/// Whether a stage only reads, unless a repository's configuration has it run programs.
-pub(crate) fn reads_repository(stage: &shell::Stage) -> bool {
-    let name = stage.argv.first().map_or("", |word| word.rsplit('/').next().unwrap_or_default());
-    name == "git" && cover::reads_only(stage)
+/// Whether a repository's configuration may have a stage run programs that only reads.
+pub(crate) fn runs_git(stage: &shell::Stage) -> bool {
+    stage.argv.first().is_some_and(|word| word.rsplit('/').next() == Some("git"))
 }
 
 struct Paths {
@@ -220,8 +243,7 @@ struct Paths {
 }
 
 impl Paths {
-    fn add(&mut self, base: &str, text: String, write: bool) {
-        let query = PathQuery { text, base: base.to_owned(), write };
+    fn add(&mut self, query: PathQuery) {
         if self.truncated || self.queries.contains(&query) {
             return;
         }

@@ -44,7 +44,7 @@ impl Host {
         let config = UserConfig::read(home.folder()).map_err(configuration)?;
         let faults = Arc::new(Faults::from_env()?);
         let engine = Engine::load(&components_folder()?, &home.cache())?;
-        let findings = Rulebook::new(home.folder()).at(None);
+        let findings = Rulebook::new(home.folder()).at(None, &[]);
         if check::tell(&engine.check_rules(findings.layers).await?) > 0 {
             let why = "the rules of placet.toml cannot be relied on; mend them, `placet check` looks again";
             return Err(Failure::new(EXIT_CONFIGURATION, why));

@@ -1,6 +1,6 @@
 //! The actor of one loaded session: a mailbox, a state, one batch in flight.
 
-use super::advance::{self, Appended, Question};
+use super::advance::{self, Appended, Ground, Question};
 use super::effects::Next;
 use super::hub::Hub;
 use super::leaving::{self, Leaving};
@@ -104,8 +104,7 @@ pub(super) struct Actor {
     pub(super) ledger: Ledger,
     withheld: Vec<String>,
     pub(super) folder: PathBuf,
-    /// Where grants that outlive the session count.
-    pub(super) root: Option<String>,
+    ground: Arc<Ground>,
     pub(super) subscribers: Vec<Arc<dyn Outlet>>,
     /// What is our own to do, before the mailbox.
     pub(super) queue: VecDeque<Next>,
@@ -140,7 +139,7 @@ impl Actor {
             ledger,
             withheld,
             folder,
-            root,
+            ground,
             effects,
         } = opened;
         let actor = Actor {
@@ -153,7 +152,7 @@ impl Actor {
             ledger,
             withheld,
             folder,
-            root,
+            ground,
             subscribers: subscriber.into_iter().collect(),
             queue: VecDeque::new(),
             running: HashMap::new(),
@@ -234,7 +233,7 @@ impl Actor {
                 }
             }
             Message::Granted { root } => {
-                if self.root.as_ref() == Some(&root) && !self.is_left() {
+                if self.ground.grants_root.as_ref() == Some(&root) && !self.is_left() {
                     self.queue.push_back(Next::Input(Input::Granted));
                 }
             }
@@ -300,8 +299,8 @@ impl Actor {
             _ => None,
         };
         let question = Question::Step(Some(Arc::clone(&self.state)), Box::new(input));
-        let root = self.root.as_deref();
-        let asked = advance::ask(&self.hub, &self.session, root, &self.ledger, &question).await;
+        let asked =
+            advance::ask(&self.hub, &self.session, &self.ground, &self.ledger, &question).await;
         let outcome = match asked {
             Ok(outcome) => outcome,
             Err(halted) if proposed.is_some() => {

@@ -13,7 +13,22 @@ use crate::engine::{MODES, POLICY};
 use crate::exec::environment;
 use crate::limits;
 use crate::log::{Append, Draft, Header, Lease, Mark, Stored, Version};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Where a session works, which says what rules and saved grants are in force.
+#[derive(Debug, Default)]
+pub(super) struct Ground {
+    pub(super) workspace: Option<PathBuf>,
+    /// Where grants that outlive the session count.
+    pub(super) grants_root: Option<String>,
+}
+
+impl Ground {
+    pub(super) fn new(workspace: Option<&str>) -> Ground {
+        Ground { workspace: workspace.map(PathBuf::from), grants_root: saving::root(workspace) }
+    }
+}
 
 /// What the component is asked.
 pub(super) enum Question {
@@ -39,17 +54,17 @@ impl From<Fault> for Halted {
     }
 }
 
-/// Asks the component until it needs nothing more. `root` is where grants count that
-/// outlive the session.
+/// Asks the component until it needs nothing more.
 pub(super) async fn ask(
     hub: &Hub,
     session: &str,
-    root: Option<&str>,
+    ground: &Ground,
     ledger: &Ledger,
     question: &Question,
 ) -> Result<Outcome, Halted> {
-    let rules = saving::rules(hub, session, root).await;
-    let context = context(hub, session, root, &rules);
+    let grants = saving::in_force(hub, ground.grants_root.as_deref()).await;
+    let rules = hub.rules.at(ground.workspace.as_deref(), &grants);
+    let context = context(hub, session, ground, &rules);
     let mut supplied: Vec<Supply> = Vec::new();
     for _ in 0..limits::STEP_ROUNDS_MAX {
         let reply = match question {
@@ -102,7 +117,7 @@ async fn supply(
     })
 }
 
-fn context(hub: &Hub, session: &str, root: Option<&str>, rules: &RuleSet) -> Context {
+fn context(hub: &Hub, session: &str, ground: &Ground, rules: &RuleSet) -> Context {
     let catalog = hub.engine.catalog();
     Context {
         session_id: session.to_owned(),
@@ -118,7 +133,7 @@ fn context(hub: &Hub, session: &str, root: Option<&str>, rules: &RuleSet) -> Con
             })
             .collect(),
         log_path: hub.log_path(session),
-        grants_root: root.map(str::to_owned),
+        grants_root: ground.grants_root.clone(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! All sessions of one host: which are loaded, and how one becomes loaded.
 
 use super::actor::{Actor, Message};
+use super::advance::Ground;
 use super::outlet::{Fault, Outlet, Ticket, Told};
 use super::rulebook::Rulebook;
 use super::{Attach, Listing, Order, PageRequest, Start, history, opening, saving};
@@ -80,8 +81,15 @@ pub struct Hub {
     pub(super) supervisor: PathBuf,
     pub(super) script: HashMap<String, String>,
     pub(super) grants: saving::Cache,
-    loaded: tokio::sync::Mutex<HashMap<String, mpsc::Sender<Message>>>,
+    loaded: tokio::sync::Mutex<HashMap<String, Loaded>>,
     outlets: Mutex<Vec<Weak<dyn Outlet>>>,
+}
+
+/// A session that is loaded.
+#[derive(Clone)]
+pub(super) struct Loaded {
+    pub(super) mailbox: mpsc::Sender<Message>,
+    pub(super) ground: Arc<Ground>,
 }
 
 impl Hub {
@@ -112,12 +120,6 @@ impl Hub {
         &self.home
     }
 
-    /// The rule files.
-    #[must_use]
-    pub fn rules(&self) -> &Rulebook {
-        &self.rules
-    }
-
     /// The user's configuration.
     #[must_use]
     pub fn config(&self) -> &UserConfig {
@@ -134,7 +136,7 @@ impl Hub {
     /// Ends the subscriptions of a connection that has ended; the sessions go on.
     pub async fn disconnect(&self, outlet: &Arc<dyn Outlet>) {
         let loaded: Vec<_> = self.loaded.lock().await.values().cloned().collect();
-        for mailbox in loaded {
+        for Loaded { mailbox, .. } in loaded {
             let outlet = Arc::clone(outlet);
             // An actor that is gone has let go of it.
             let _ = mailbox.send(Message::Unsubscribe { outlet, ticket: Ticket::nobody() }).await;
@@ -163,8 +165,9 @@ impl Hub {
                 let session = opened.session.clone();
                 self.broadcast(&Told::Started(session_member(&ack)));
                 outlet.tell(Told::Answer { ticket, result: Ok(ack) });
+                let ground = Arc::clone(&opened.ground);
                 let mailbox = Actor::spawn(Arc::clone(self), *opened, Some(outlet));
-                loaded.insert(session, mailbox);
+                loaded.insert(session, Loaded { mailbox, ground });
             }
             Ok(opening::Started::Replay(ack)) => {
                 outlet.tell(Told::Answer { ticket, result: Ok(ack) });
@@ -198,25 +201,26 @@ impl Hub {
     ) -> Result<mpsc::Sender<Message>, Fault> {
         self.watch_rules();
         let mut loaded = self.loaded.lock().await;
-        loaded.retain(|_, mailbox| !mailbox.is_closed());
-        if let Some(mailbox) = loaded.get(session) {
-            return Ok(mailbox.clone());
+        loaded.retain(|_, loaded| !loaded.mailbox.is_closed());
+        if let Some(held) = loaded.get(session) {
+            return Ok(held.mailbox.clone());
         }
         let opened = opening::load(self, session, outlet, command).await?;
+        let ground = Arc::clone(&opened.ground);
         let mailbox = Actor::spawn(Arc::clone(self), opened, None);
-        loaded.insert(session.to_owned(), mailbox.clone());
+        loaded.insert(session.to_owned(), Loaded { mailbox: mailbox.clone(), ground });
         Ok(mailbox)
     }
 
-    /// The loaded sessions but for one.
-    pub(super) async fn others(&self, session: &str) -> Vec<mpsc::Sender<Message>> {
-        let loaded = self.loaded.lock().await;
-        loaded.iter().filter(|(id, _)| *id != session).map(|(_, mailbox)| mailbox.clone()).collect()
+    /// The loaded sessions.
+    pub(super) async fn loaded(&self) -> HashMap<String, Loaded> {
+        self.loaded.lock().await.clone()
     }
 
-    pub(super) async fn mailbox(&self, session: &str) -> Option<mpsc::Sender<Message>> {
+    async fn mailbox(&self, session: &str) -> Option<mpsc::Sender<Message>> {
         let loaded = self.loaded.lock().await;
-        loaded.get(session).filter(|mailbox| !mailbox.is_closed()).cloned()
+        let mailbox = &loaded.get(session)?.mailbox;
+        (!mailbox.is_closed()).then(|| mailbox.clone())
     }
 
     /// Hands a command to a loaded session.
@@ -381,7 +385,7 @@ impl Hub {
     pub async fn shutdown(&self) {
         let mut loaded = self.loaded.lock().await;
         let mut leaving = Vec::new();
-        for (_, mailbox) in loaded.drain() {
+        for (_, Loaded { mailbox, .. }) in loaded.drain() {
             let (done, left) = oneshot::channel();
             if mailbox.send(Message::Shutdown { done }).await.is_ok() {
                 // The mailbox stays open until its actor has left: what runs still reports there.

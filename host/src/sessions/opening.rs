@@ -1,10 +1,10 @@
 //! How a session comes into being, and how one is loaded and recovered.
 
-use super::advance::{self, Appended, Halted, Question};
+use super::advance::{self, Appended, Ground, Halted, Question};
 use super::hub::{Hub, fold, log_fault};
 use super::ledger::Ledger;
 use super::outlet::{Fault, Outlet};
-use super::{Start, history, saving};
+use super::{Start, history};
 use crate::config::WorkspaceConfig;
 use crate::engine::types::{
     Caller, CommandId, Effect, Input, Outcome, Overview, Recovery, Refusal, SessionStart,
@@ -24,8 +24,7 @@ pub(super) struct Opened {
     pub(super) ledger: Ledger,
     pub(super) withheld: Vec<String>,
     pub(super) folder: PathBuf,
-    /// Where grants that outlive the session count.
-    pub(super) root: Option<String>,
+    pub(super) ground: Arc<Ground>,
     /// What recovery wants done.
     pub(super) effects: Vec<Effect>,
 }
@@ -34,7 +33,7 @@ pub(super) struct Opened {
 struct Place {
     withheld: Vec<String>,
     folder: PathBuf,
-    root: Option<String>,
+    ground: Ground,
 }
 
 /// How a session/start ended.
@@ -88,14 +87,13 @@ pub(super) async fn start(
         model_id: start.model.clone(),
     });
     let ledger = Ledger::default();
-    hub.rules.enter(&session, workspace.as_deref());
-    let root = saving::root(workspace.as_deref());
+    let ground = Ground::new(workspace.as_deref());
     let question = Question::Step(None, Box::new(input));
-    let outcome = advance::ask(hub, &session, root.as_deref(), &ledger, &question)
+    let outcome = advance::ask(hub, &session, &ground, &ledger, &question)
         .await
         .map_err(|halted| fault(halted, &start.id))?;
     let folder = working_folder(hub, &session, workspace.as_deref())?;
-    let place = Place { withheld, folder, root };
+    let place = Place { withheld, folder, ground };
     let meta = SessionMeta { created_ms: (hub.clock.now_ms)(), workspace };
     let lease = create(hub.log.as_ref(), &session, meta).await?;
     let ack = outcome.ack.clone().unwrap_or_default();
@@ -197,15 +195,14 @@ async fn recover(
     let row = hub.log.session(session).await.map_err(read)?;
     let workspace = row.and_then(|row| row.workspace);
     let withheld = withheld(workspace.as_deref(), command)?;
-    hub.rules.enter(session, workspace.as_deref());
     let recovery = Recovery { caller: caller(hub, outlet, &withheld, true) };
-    let root = saving::root(workspace.as_deref());
+    let ground = Ground::new(workspace.as_deref());
     let question = Question::Recover(state, recovery);
-    let outcome = advance::ask(hub, session, root.as_deref(), &ledger, &question)
+    let outcome = advance::ask(hub, session, &ground, &ledger, &question)
         .await
         .map_err(|halted| fault(halted, ""))?;
     let folder = working_folder(hub, session, workspace.as_deref())?;
-    begin(hub, lease, head, ledger, outcome, Place { withheld, folder, root }).await
+    begin(hub, lease, head, ledger, outcome, Place { withheld, folder, ground }).await
 }
 
 /// Appends the first batch of this host and makes the session ready for its actor.
@@ -235,7 +232,7 @@ async fn begin(
                 ledger,
                 withheld: place.withheld,
                 folder: place.folder,
-                root: place.root,
+                ground: Arc::new(place.ground),
                 effects: outcome.effects,
             })
         }

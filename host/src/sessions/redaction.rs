@@ -4,7 +4,7 @@
 //! durable before the first body is erased: cut short in between, the same again
 //! finishes it.
 
-use super::advance::{self, Appended, Question};
+use super::advance::{self, Appended, Ground, Question};
 use super::hub::{Hub, fold, log_fault};
 use super::ledger::Ledger;
 use super::opening;
@@ -43,9 +43,10 @@ impl Hub {
         for named in sequences.chunks(limits::REDACTED_RECORDS_MAX) {
             let redaction = Redaction { client: client.to_owned(), sequences: named.to_vec() };
             let question = Question::Step(Some(state), Box::new(Input::Redact(redaction)));
-            let outcome = advance::ask(self, session, None, &Ledger::default(), &question)
-                .await
-                .map_err(|halted| opening::fault(halted, ""))?;
+            let outcome =
+                advance::ask(self, session, &Ground::default(), &Ledger::default(), &question)
+                    .await
+                    .map_err(|halted| opening::fault(halted, ""))?;
             version = match advance::append(self, lease, &version, &outcome.records).await {
                 Appended::Durable(version) => version,
                 other => return Err(advance::append_fault(session, &other)),

@@ -3,8 +3,7 @@
 
 use super::actor::{Actor, Message};
 use super::hub::Hub;
-use super::rulebook;
-use crate::engine::types::{GrantKept, LastingGrant, RuleLayer, RuleOrigin, RuleSet};
+use crate::engine::types::{GrantKept, LastingGrant};
 use crate::limits;
 use crate::log::{GrantRow, GrantsInForce, LogError};
 use crate::reviewer::grants_root;
@@ -21,21 +20,9 @@ pub(super) fn root(workspace: Option<&str>) -> Option<String> {
     root.into_string().ok()
 }
 
-/// The rules in force for a session now, with the grants of its root as a layer.
-pub(super) async fn rules(hub: &Hub, session: &str, root: Option<&str>) -> RuleSet {
-    let mut rules = hub.rules.of(session);
-    let texts = in_force(hub, root).await;
-    if !texts.is_empty() {
-        let (name, text) = ("saved grants".to_owned(), texts.join("\n"));
-        rules.layers.push(RuleLayer { name, origin: RuleOrigin::Grants, text });
-        rules.digest = rulebook::digest(&rules.layers);
-    }
-    rules
-}
-
 /// What is in force at a root now. Whether anything changed is looked up with every step:
 /// a revocation by any process binds what begins after it.
-async fn in_force(hub: &Hub, root: Option<&str>) -> Vec<String> {
+pub(super) async fn in_force(hub: &Hub, root: Option<&str>) -> Vec<String> {
     let Some(root) = root else { return Vec::new() };
     match read(hub, root).await {
         Ok(found) => found.texts,
@@ -101,8 +88,8 @@ impl Hub {
     /// Tells the loaded sessions, but for the one that gave it, of a grant at a root. One
     /// that has too much to do meets the grant with what it does next.
     async fn granted(&self, by: &str, root: &str) {
-        for mailbox in self.others(by).await {
-            let _ = mailbox.try_send(Message::Granted { root: root.to_owned() });
+        for (_, loaded) in self.loaded().await.iter().filter(|(session, _)| *session != by) {
+            let _ = loaded.mailbox.try_send(Message::Granted { root: root.to_owned() });
         }
     }
 }

@@ -2,7 +2,7 @@
 //! meets the rules of its own moment anyway.
 
 use super::actor::Message;
-use super::hub::Hub;
+use super::hub::{Hub, Loaded};
 use crate::limits::RULES_LOOK_MS;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -28,19 +28,17 @@ impl Hub {
         });
     }
 
-    async fn look(&self, mut seen: HashMap<String, String>) -> HashMap<String, String> {
-        let known: Vec<String> = seen.keys().cloned().collect();
-        let changed = self.rules.changed(&mut seen);
-        for session in changed {
-            let Some(mailbox) = self.mailbox(&session).await else {
-                self.rules.leave(&session);
-                continue;
-            };
+    async fn look(&self, seen: HashMap<String, String>) -> HashMap<String, String> {
+        let mut now = HashMap::new();
+        for (session, Loaded { mailbox, ground }) in self.loaded().await {
+            let digest = self.rules.at(ground.workspace.as_deref(), &[]).digest;
             // What a session is loaded with is judged by the rules of that moment.
-            if known.contains(&session) && mailbox.send(Message::Ruled).await.is_err() {
-                self.rules.leave(&session);
+            if seen.get(&session).is_some_and(|before| *before != digest) {
+                // One that is gone has nothing pending here.
+                let _ = mailbox.send(Message::Ruled).await;
             }
+            now.insert(session, digest);
         }
-        seen
+        now
     }
 }

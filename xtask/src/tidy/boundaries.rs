@@ -5,10 +5,20 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 /// A crate and the only normal dependencies that it may have.
-const ALLOWED: [(&str, &[&str]); 7] = [
+const ALLOWED: [(&str, &[&str]); 8] = [
+    ("placet-visible", &[]),
     (
         "placet-policy",
-        &["serde", "serde_json", "sha2", "toml", "toml_parser", "uuid", "wit-bindgen"],
+        &[
+            "placet-visible",
+            "serde",
+            "serde_json",
+            "sha2",
+            "toml",
+            "toml_parser",
+            "uuid",
+            "wit-bindgen",
+        ],
     ),
     ("placet-component", &["placet-policy", "wit-bindgen"]),
     ("placet-modes", &["wit-bindgen"]),

@@ -111,12 +111,7 @@ fn command_matches(set: &RuleSet, effect: Effect, command: &str) -> bool {
         return set.bare(effect, &bare.joined, &bare.pieces).is_some();
     }
     let hit = |stage: &shell::Stage| {
-        let assignments: Vec<String> = stage
-            .assignments
-            .iter()
-            .map(|set| set.name.clone())
-            .filter(|name| !shell::harmless_variable(name))
-            .collect();
+        let assignments: Vec<String> = stage.harmful_variables().map(str::to_owned).collect();
         let (argv, unknown) = (stage.argv.as_slice(), stage.unknown.as_slice());
         let words = Words { argv, unknown, assignments: &assignments, root: None };
         set.shell(effect, &words).is_some()

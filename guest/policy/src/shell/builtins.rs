@@ -99,8 +99,7 @@ pub(super) fn taint(stages: &mut [Stage]) {
     let count = changing.iter().filter(|changes| **changes).count();
     for (stage, changes) in stages.iter_mut().zip(&changing) {
         if count > usize::from(*changes) {
-            stage.code = true;
-            stage.complete = false;
+            stage.hides_code();
         }
     }
 }
@@ -130,8 +129,7 @@ fn computes(stage: &Stage) -> bool {
 /// Marks a builtin that may run code by its arguments, or a stage by what it assigns.
 pub(super) fn note(stage: &mut Stage) {
     if computes(stage) || stage.what == What::Command && runs_code(stage) {
-        stage.code = true;
-        stage.complete = false;
+        stage.hides_code();
     }
 }
 

@@ -91,7 +91,7 @@ fn is_option(word: &str) -> bool {
 }
 
 /// As bash joins them: `..` takes a name away, whatever that name was.
-fn joined(base: &str, path: &str) -> String {
+pub fn joined(base: &str, path: &str) -> String {
     let absolute = path.starts_with('/') || base.starts_with('/');
     let base = if path.starts_with('/') { "" } else { base };
     let mut parts: Vec<&str> = Vec::new();

@@ -85,8 +85,7 @@ impl Parser<'_, '_, '_> {
             return Ok(());
         }
         if names_network(&word) {
-            stage.complete = false;
-            stage.code = true;
+            stage.hides_code();
         }
         stage.redirects.push(Redirect {
             write: !matches!(mode, Mode::Read | Mode::DuplicateIn),

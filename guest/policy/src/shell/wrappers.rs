@@ -149,6 +149,44 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.binary_search_by(|known| known.name.cmp(name)).ok().and_then(|at| WRAPPERS.get(at))
 }
 
+/// `xargs`, whose command gets more words.
+pub(super) const XARGS: Wrapper = wrapper(
+    "xargs",
+    true,
+    0,
+    &["-0", "-r", "-t", "-x", "-o", "--null", "--no-run-if-empty", "--verbose", "--exit"],
+    &[
+        "-a",
+        "-d",
+        "-E",
+        "-I",
+        "-L",
+        "-n",
+        "-P",
+        "-s",
+        "-R",
+        "-S",
+        "-J",
+        "--arg-file",
+        "--delimiter",
+        "--max-args",
+        "--max-lines",
+        "--max-procs",
+        "--max-chars",
+        "--replace",
+        "--process-slot-var",
+    ],
+);
+
+/// `watch`, whose words make a script.
+pub(super) const WATCH: Wrapper = wrapper(
+    "watch",
+    false,
+    0,
+    &["-b", "-c", "-d", "-e", "-g", "-p", "-t", "-w", "-x", "--color", "--differences", "--exec"],
+    &["-n", "-q", "--interval", "--equexit"],
+);
+
 /// Shells, whose `-c` takes a script.
 pub(super) const SHELLS: [&str; 9] =
     ["ash", "bash", "dash", "fish", "ksh", "mksh", "rbash", "sh", "zsh"];

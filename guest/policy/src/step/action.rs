@@ -208,16 +208,12 @@ pub(crate) fn request(
 /// The words that a lasting grant for a stage would cover.
 fn suggested(stage: &Stage, action: &Action, workspace: Option<&str>) -> Option<Words> {
     let Folder::Known(places) = &stage.folder else { return None };
-    let top = stage.argv.first().is_some_and(|program| saved::starts_here(program));
+    let workspace = workspace?;
     // By the text alone: what it then covers is looked at with the facts.
-    let covered = |place: &String| {
-        let folder = judge::lexical(&action.working_folder, place);
-        workspace.is_some_and(|workspace| match top {
-            true => folder == workspace,
-            false => saved::is_inside(&folder, workspace),
-        })
+    let counts = |place: &String| {
+        saved::counts_in(&stage.argv, &judge::lexical(&action.working_folder, place), workspace)
     };
-    prefix::suggest(stage).filter(|_| places.iter().all(covered))
+    prefix::suggest(stage).filter(|_| places.iter().all(counts))
 }
 
 /// Asks every subscribed connection about an approval that was just opened.

@@ -9,7 +9,7 @@ use super::decide::{Ending, close};
 use super::{Draft, Needs, Stop, action, misuse};
 use crate::codec::{self, Body, Request, Resolution, ResolvedBy};
 use crate::describe;
-use crate::evaluate::{self, facts_digest, kind};
+use crate::evaluate::{self, Verdict, facts_digest, kind};
 use crate::fold::first_unresolved;
 use crate::grants;
 use crate::limits;
@@ -29,7 +29,7 @@ struct Candidate {
 /// Settles every pending request that a grant covers by now, each with a terminal record
 /// of its own that names the grant; of several stages those that it covers.
 pub(super) fn siblings(draft: &mut Draft<'_>) -> Result<(), Stop> {
-    for candidate in gather(draft)? {
+    for candidate in coverable(draft)? {
         let reserved = u64::try_from(limits::RECOVERY_BYTES_RESERVED).unwrap_or(u64::MAX);
         if !draft.has_room_for(candidate.open.bytes.saturating_add(reserved)) {
             break;
@@ -39,25 +39,42 @@ pub(super) fn siblings(draft: &mut Draft<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The requests that are worth judging, with everything that judging them reads.
-fn gather(draft: &Draft<'_>) -> Result<Vec<Candidate>, Stop> {
+/// The requests that a grant may cover.
+fn coverable(draft: &Draft<'_>) -> Result<Vec<Candidate>, Stop> {
     let state = draft.state()?;
-    let pending = || state.approvals.iter().filter(|open| !open.protected);
+    let rules = draft.rules()?;
+    let kept = rules.rules().iter().filter(|rule| rule.origin() == Origin::Grants);
+    let kept: Vec<&str> = kept.map(|rule| rule.kind().word()).collect();
+    gather(
+        draft,
+        |open| !open.protected,
+        |request, action| {
+            let subject = &request.subject;
+            kept.contains(&kind(subject)) || grants::held(state, subject, action).is_some()
+        },
+    )
+}
+
+/// The pending requests that are worth judging, with everything that judging them reads:
+/// of those that are `looked` at, the ones that are `worth` it.
+fn gather(
+    draft: &Draft<'_>,
+    looked: impl Fn(&Approval) -> bool,
+    worth: impl Fn(&Request, &Action) -> bool,
+) -> Result<Vec<Candidate>, Stop> {
+    let state = draft.state()?;
+    let pending = || state.approvals.iter().filter(|open| looked(open));
     let mut needs = Needs::default();
     for open in pending() {
         needs.of(draft.record(open.sequence))?;
         needs.of(draft.record(proposed(draft, open)?))?;
     }
     needs.ask()?;
-    let rules = draft.rules()?;
-    let kept = rules.rules().iter().filter(|rule| rule.origin() == Origin::Grants);
-    let kept: Vec<&str> = kept.map(|rule| rule.kind().word()).collect();
     let mut candidates = Vec::new();
     for open in pending() {
         let request = describe::opening(open, draft.record(open.sequence)?)?;
         let action = draft.action(proposed(draft, open)?)?;
-        let subject = &request.subject;
-        if kept.contains(&kind(subject)) || grants::held(state, subject, &action).is_some() {
+        if worth(&request, &action) {
             needs.of(draft.facts(&action))?;
             candidates.push(Candidate { open: open.clone(), request, action });
         }
@@ -69,27 +86,8 @@ fn gather(draft: &Draft<'_>) -> Result<Vec<Candidate>, Stop> {
 /// Closes every pending request that a deny rule covers by now, each with a terminal
 /// record of its own that names the rule.
 pub(super) fn denied(draft: &mut Draft<'_>) -> Result<(), Stop> {
-    let state = draft.state()?;
-    let mut needs = Needs::default();
-    for open in &state.approvals {
-        needs.of(draft.record(open.sequence))?;
-        needs.of(draft.record(proposed(draft, open)?))?;
-    }
-    needs.ask()?;
-    let mut pending = Vec::new();
-    for open in &state.approvals {
-        let action = draft.action(proposed(draft, open)?)?;
-        needs.of(draft.facts(&action))?;
-        pending.push((open.clone(), action));
-    }
-    needs.ask()?;
-    for (open, action) in pending {
-        let facts = draft.facts(&action)?;
-        let state = draft.state()?;
-        let reading = subject::placed(&action, facts, state.workspace.as_deref());
-        let rules = draft.rules()?;
-        let verdict =
-            evaluate::without_mode(state, draft.context, &rules, &action, &reading, facts);
+    for Candidate { open, action, .. } in gather(draft, |_| true, |_, _| true)? {
+        let verdict = judged(draft, &action)?;
         if verdict.row == TableRow::DenyRule {
             let ending = Ending::unchanged(&open);
             close(draft, &open, "denied", ResolvedBy::Policy, &verdict.reason, ending)?;
@@ -98,6 +96,14 @@ pub(super) fn denied(draft: &mut Draft<'_>) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// What rules and grants say of an action now, with its facts of now.
+fn judged(draft: &Draft<'_>, action: &Action) -> Result<Verdict, Stop> {
+    let (state, facts) = (draft.state()?, draft.facts(action)?);
+    let reading = subject::placed(action, facts, state.workspace.as_deref());
+    let rules = draft.rules()?;
+    Ok(evaluate::without_mode(state, draft.context, &rules, action, &reading, facts))
 }
 
 /// The record that holds the action of an approval.
@@ -114,9 +120,7 @@ fn settle(draft: &mut Draft<'_>, candidate: &Candidate) -> Result<(), Stop> {
     if shown != Some(facts_digest(&codec::Facts::from(facts)).as_str()) {
         return Ok(());
     }
-    let reading = subject::placed(action, facts, state.workspace.as_deref());
-    let verdict =
-        evaluate::without_mode(state, draft.context, &*draft.rules()?, action, &reading, facts);
+    let verdict = judged(draft, action)?;
     let by_grant = |coverage: &&Coverage| grants::named(coverage).is_some();
     let Some(grant) = verdict.coverage.iter().find(by_grant).cloned() else { return Ok(()) };
     let why = grants::named(&grant).unwrap_or_default();

@@ -74,7 +74,7 @@ impl Fact {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Line {
     command: Option<String>,
@@ -96,21 +96,7 @@ struct Line {
 
 /// A command with nothing else said.
 pub(super) fn command(command: &str, defaults: &Defaults) -> Asked {
-    let line = Line {
-        command: Some(command.to_owned()),
-        subject: None,
-        tool: None,
-        args: None,
-        cwd: None,
-        workspace_root: None,
-        home: None,
-        mode: None,
-        request_approval: false,
-        confined: None,
-        rules: None,
-        rules_text: None,
-        facts: Vec::new(),
-    };
+    let line = Line { command: Some(command.to_owned()), ..Line::default() };
     asked(line, defaults)
 }
 

@@ -8,7 +8,7 @@ use super::{EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_USAGE, Failure, runti
 use crate::config::UserConfig;
 use crate::engine::types::{
     Caller, CommandId, Context, Explained, Explanation, Facts, Input, ModeDigest, Proposal, Reply,
-    RuleLayer, RuleOrigin, RuleSet, SessionStart, Supply,
+    RuleSet, SessionStart, Supply,
 };
 use crate::engine::{Engine, MODES, POLICY, components_folder};
 use crate::exec::environment;
@@ -127,9 +127,9 @@ impl Desk {
     async fn explain(&self, asked: input::Asked) -> Result<Explanation, Failure> {
         let workspace = asked.workspace.as_deref().map(Path::new);
         let root = workspace.map(|root| grants_root(root).to_string_lossy().into_owned());
-        let rules = match (&asked.rules, &root) {
-            (Some(set), _) => set.clone(),
-            (None, root) => self.with_grants(self.rulebook.at(workspace), root.as_deref()).await?,
+        let rules = match &asked.rules {
+            Some(set) => set.clone(),
+            None => self.rulebook.at(workspace, &self.grants(root.as_deref()).await?),
         };
         let state = self.session(&asked, &rules).await?;
         let queries = self.engine.survey(asked.action.clone()).await?;
@@ -156,17 +156,12 @@ impl Desk {
         }
     }
 
-    /// Rules with the grants that were saved for a root.
-    async fn with_grants(&self, rules: RuleSet, root: Option<&str>) -> Result<RuleSet, Failure> {
-        let (Some(log), Some(root)) = (&self.log, root) else { return Ok(rules) };
-        let texts = log.in_force(root).await?.texts;
-        if texts.is_empty() {
-            return Ok(rules);
+    /// The grants that were saved for a root.
+    async fn grants(&self, root: Option<&str>) -> Result<Vec<String>, Failure> {
+        match (&self.log, root) {
+            (Some(log), Some(root)) => Ok(log.in_force(root).await?.texts),
+            _ => Ok(Vec::new()),
         }
-        let mut layers = rules.layers;
-        let name = "saved grants".to_owned();
-        layers.push(RuleLayer { name, origin: RuleOrigin::Grants, text: texts.join("\n") });
-        Ok(Rulebook::set(layers))
     }
 
     /// The state of a session that has just begun.

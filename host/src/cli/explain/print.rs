@@ -1,7 +1,7 @@
 //! A verdict for a person, and as JSON.
 
 use crate::cli::show::visible;
-use crate::engine::types::{Coverage, Decision, Explanation, StageVerdict};
+use crate::engine::types::{Coverage, Decision, Explanation, StageVerdict, TableRow};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ pub(super) fn json(explanation: &Explanation) -> Value {
     json!({
         "verdict": word(explanation.decision),
         "reason": explanation.reason,
-        "row": row(&format!("{:?}", explanation.row)),
+        "row": row(explanation.row),
         "kind": explanation.kind,
         "rule": explanation.rule,
         "place": explanation.place,
@@ -37,27 +37,12 @@ pub(super) fn json(explanation: &Explanation) -> Value {
     })
 }
 
-/// `asked-for` and `TableRow::AskedFor` as `askedFor`.
-fn row(name: &str) -> String {
-    let name = name.rsplit("::").next().unwrap_or(name);
-    let mut upper = false;
-    let mut first = true;
-    let mut word = String::new();
-    for c in name.chars() {
-        if c == '-' {
-            upper = true;
-            continue;
-        }
-        word.push(if first {
-            c.to_ascii_lowercase()
-        } else if upper {
-            c.to_ascii_uppercase()
-        } else {
-            c
-        });
-        (first, upper) = (false, false);
-    }
-    word
+/// `AskedFor` as `askedFor`.
+fn row(row: TableRow) -> String {
+    let name = format!("{row:?}");
+    let name = name.rsplit("::").next().unwrap_or_default();
+    let (first, rest) = name.split_at_checked(1).unwrap_or_default();
+    format!("{}{rest}", first.to_ascii_lowercase())
 }
 
 fn word(decision: Decision) -> &'static str {

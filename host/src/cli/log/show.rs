@@ -3,9 +3,10 @@
 use super::out::Out;
 use super::{each_record, known, reader};
 use crate::cli::Failure;
-use crate::cli::show::{unseen, visible};
+use crate::cli::show::visible;
 use crate::date::rfc3339;
 use crate::log::{Log as _, Mark, Stored};
+use placet_visible::unseen;
 
 /// One line for each session, the one that was created last first.
 pub(super) async fn list() -> Result<(), Failure> {
