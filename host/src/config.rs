@@ -33,6 +33,9 @@ pub struct UserConfig {
     /// Rules, which the policy component reads.
     #[serde(default, rename = "rule")]
     _rules: Ignored,
+    /// Known-safe commands, which it reads as well.
+    #[serde(default, rename = "safe")]
+    _safe: Ignored,
 }
 
 /// What others read.
@@ -104,6 +107,9 @@ pub struct WorkspaceConfig {
     /// Rules, which the policy component reads.
     #[serde(default, rename = "rule")]
     _rules: Ignored,
+    /// Known-safe commands, which it reads as well.
+    #[serde(default, rename = "safe")]
+    _safe: Ignored,
 }
 
 /// `[authority]` of a workspace.

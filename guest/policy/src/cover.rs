@@ -3,7 +3,7 @@
 
 use crate::judge::{Case, shell_rule};
 use crate::rules::{Effect, Hit, Origin};
-use crate::safe;
+use crate::safe::{self, Table};
 use crate::shell::{self, Stage, Through, What};
 use crate::subject;
 use crate::types::{Coverage, PathClass};
@@ -12,10 +12,11 @@ use crate::types::{Coverage, PathClass};
 const SINKS: [&str; 3] = ["/dev/null", "/dev/stderr", "/dev/stdout"];
 
 /// Whether a stage changes nothing by its own words: it reads, or it is bash's own.
-pub(crate) fn reads_only(stage: &Stage) -> bool {
+pub(crate) fn reads_only(stage: &Stage, table: &Table) -> bool {
     match stage.what {
         What::Command => {
-            stage.complete && (shell::harmless_builtin(stage) || safe::known_safe(stage))
+            (stage.complete && shell::harmless_builtin(stage))
+                || (stage.complete || stage.is_added_to()) && safe::known_safe(stage, table)
         }
         What::Assignment => stage.harmful_variables().next().is_none(),
         What::Redirect | What::Expression => true,
@@ -60,10 +61,12 @@ pub(crate) fn keeps_nothing(target: &str) -> bool {
 fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
     let harmful = stage.harmful_variables().next();
     // What only expands may still not be known: `x=$(date)` runs nothing by itself.
-    let settled = !stage.code && (stage.complete || stage.what == What::Assignment);
+    // What `xargs` adds may be any file, so no rule may be about files then.
+    let added = stage.is_added_to() && !case.rules.narrows_files();
+    let settled = !stage.code && (stage.complete || added || stage.what == What::Assignment);
     let mut why = None;
     if settled && harmful.is_none() {
-        if reads_only(stage) {
+        if reads_only(stage, case.rules.safe()) {
             match configured(case, stage) {
                 false => return Ok(Coverage::KnownSafe),
                 true => why = Some(CONFIGURED.to_owned()),
@@ -91,7 +94,7 @@ fn words(case: &Case<'_>, stage: &Stage) -> Result<Coverage, String> {
         (None, Some(name)) => format!("it sets `{name}`, which can change what programs do"),
         _ if !stage.complete => "its words are not all known before it runs".to_owned(),
         _ if stage.through == Through::Besides => "no rule covers it".to_owned(),
-        _ => safe::why_not(stage),
+        _ => safe::why_not(stage, case.rules.safe()),
     })
 }
 

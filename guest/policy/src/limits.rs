@@ -76,6 +76,16 @@ pub const RULES_LAYER_BYTES_MAX: usize = 256 * 1024;
 /// Rules of all layers together.
 pub const RULES_MAX: usize = 4096;
 
+/// Patterns of all rules together that begin with a wildcard: every subject of their kind
+/// is held against each.
+pub const RULE_PATTERNS_EVERYWHERE_MAX: usize = 512;
+
+/// Pairs of patterns that are compared to find rules that never decide.
+pub const RULE_PATTERN_PAIRS_MAX: usize = 100_000;
+
+/// Known-safe commands that the layers add together.
+pub const SAFE_ENTRIES_MAX: usize = 1024;
+
 /// Texts in one list of a rule: words, alternatives, paths, hosts, flags, examples.
 pub const RULE_LIST_MAX: usize = 64;
 

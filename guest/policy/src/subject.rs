@@ -5,6 +5,7 @@ mod declared;
 use crate::codec::{Resolution, Stage, Subject};
 use crate::cover;
 use crate::limits;
+use crate::safe::Table;
 use crate::shell;
 use crate::types::{Action, Facts, PathQuery};
 
@@ -173,14 +174,15 @@ fn paths(action: &Action, reading: &Reading) -> Paths {
     let mut paths = Paths { queries: own, truncated: false };
     for stage in reading.stages.iter().flat_map(shell::Stage::every) {
         let found = shell::word_paths(stage);
-        let reads = cover::reads_only(stage);
+        // What a user's file adds to the table softens no path.
+        let reads = cover::reads_only(stage, Table::builtin());
         for word in found.paths {
             for query in queries(action, stage, &word.text, word.write || !reads) {
                 paths.add(query);
             }
         }
         paths.truncated |= found.truncated;
-        if reads && runs_git(stage) {
+        if runs_git(stage) {
             for query in queries(action, stage, REPOSITORY, false) {
                 paths.add(query);
             }

@@ -38,7 +38,7 @@ impl Check {
         let mut looked = 0_u64;
         if self.files.is_empty() {
             let folder = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
-            let set = Rulebook::new(home.folder()).at(folder.as_deref(), &[]);
+            let set = Rulebook::new(home.folder(), None).at(folder.as_deref(), &[]);
             looked = set.layers.len() as u64;
             errors = tell(&engine.check_rules(set.layers).await?);
             // What is no TOML was told already, with its place like everything else.

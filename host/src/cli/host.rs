@@ -9,7 +9,7 @@ use crate::log::{Faults, Log as _, SqliteLog};
 use crate::sessions::{Clock, Hub, HubOptions, Rulebook};
 use crate::transport::{self, Listener, Socket};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncWrite};
 
@@ -20,8 +20,8 @@ pub(super) fn reader(folder: &Path, log: Arc<SqliteLog>) -> Result<Arc<Hub>, Fai
     let config = UserConfig::read(home.folder()).map_err(configuration)?;
     let engine = Engine::load(&components_folder()?, &home.cache())?;
     let (clock, supervisor) = (Clock::system(), exec::own_binary().to_owned());
-    let script = HashMap::new();
-    Ok(Hub::new(HubOptions { engine, log, home, config, clock, supervisor, script }))
+    let (script, rules) = (HashMap::new(), None);
+    Ok(Hub::new(HubOptions { engine, log, home, config, clock, supervisor, script, rules }))
 }
 
 /// A host that serves nobody yet.
@@ -33,10 +33,11 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Opens the home, the components and the log. `script` is the hub's.
+    /// Opens the home, the components and the log. `script` and `rules` are the hub's.
     pub(super) async fn open(
         fingerprint: Option<String>,
         script: HashMap<String, String>,
+        rules: Option<PathBuf>,
     ) -> Result<Host, Failure> {
         let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
         let home =
@@ -44,9 +45,12 @@ impl Host {
         let config = UserConfig::read(home.folder()).map_err(configuration)?;
         let faults = Arc::new(Faults::from_env()?);
         let engine = Engine::load(&components_folder()?, &home.cache())?;
-        let findings = Rulebook::new(home.folder()).at(None, &[]);
+        // However the working folder changes, it is the same file.
+        let rules = rules.map(std::path::absolute).transpose();
+        let rules = rules.map_err(|error| configuration(error.to_string()))?;
+        let findings = Rulebook::new(home.folder(), rules.clone()).at(None, &[]);
         if check::tell(&engine.check_rules(findings.layers).await?) > 0 {
-            let why = "the rules of placet.toml cannot be relied on; mend them, `placet check` looks again";
+            let why = "the rules cannot be relied on; mend them, `placet check` looks again";
             return Err(Failure::new(EXIT_CONFIGURATION, why));
         }
         let log = SqliteLog::open_with(home.folder(), Arc::clone(&faults))?;
@@ -59,6 +63,7 @@ impl Host {
             clock: Clock::system(),
             supervisor: exec::own_binary().to_owned(),
             script,
+            rules,
         });
         Ok(Host { hub, log, faults, fingerprint })
     }

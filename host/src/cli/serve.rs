@@ -15,6 +15,9 @@ pub(super) struct Serve {
     /// JSON turns by the text that stands for them, for tests and demonstrations
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+    /// A rule file for the sessions of this host, beside placet.toml
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
 }
 
 impl Serve {
@@ -30,7 +33,7 @@ impl Serve {
         let failed = |error: std::io::Error| Failure::new(EXIT_FAILED, error.to_string());
         let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
         let script = script(self.script.as_deref()).map_err(configuration)?;
-        let host = Host::open(self.fingerprint, script).await?;
+        let host = Host::open(self.fingerprint, script, self.rules).await?;
         let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
         let stop = async move {

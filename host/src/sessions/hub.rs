@@ -66,6 +66,8 @@ pub struct HubOptions {
     pub supervisor: PathBuf,
     /// JSON turns by the text that stands for them, for tests and demonstrations.
     pub script: HashMap<String, String>,
+    /// A rule file for the sessions of this host alone.
+    pub rules: Option<PathBuf>,
 }
 
 /// All sessions of one host.
@@ -96,10 +98,10 @@ impl Hub {
     /// A host without loaded sessions.
     #[must_use]
     pub fn new(options: HubOptions) -> Arc<Hub> {
-        let HubOptions { engine, log, home, config, clock, supervisor, script } = options;
+        let HubOptions { engine, log, home, config, clock, supervisor, script, rules } = options;
         Arc::new(Hub {
             reviewer: Reviewer::new(home.folder()),
-            rules: Rulebook::new(home.folder()),
+            rules: Rulebook::new(home.folder(), rules),
             watches: OnceLock::new(),
             engine,
             log,

@@ -13,9 +13,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The rule files of a home and of workspaces.
+/// The rule files of a home and of workspaces, and what was given for one host's sessions.
 pub struct Rulebook {
     home: PathBuf,
+    given: Option<PathBuf>,
     kept: Mutex<HashMap<PathBuf, (Stamp, Arc<File>)>>,
 }
 
@@ -30,10 +31,10 @@ struct File {
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl Rulebook {
-    /// The rule files of a home.
+    /// The rule files of a home, and one more that counts for every session here.
     #[must_use]
-    pub fn new(home: &Path) -> Rulebook {
-        Rulebook { home: home.to_owned(), kept: Mutex::default() }
+    pub fn new(home: &Path, given: Option<PathBuf>) -> Rulebook {
+        Rulebook { home: home.to_owned(), given, kept: Mutex::default() }
     }
 
     /// The rules in force for a workspace now. `grants` are the lines that were saved for
@@ -45,6 +46,11 @@ impl Rulebook {
         let own = self.read(&user);
         if let Some(file) = &own {
             layers.push(layer(&user, RuleOrigin::User, &file.text));
+        }
+        if let Some(path) = &self.given {
+            let missing = || unreadable(path, &io::Error::from(io::ErrorKind::NotFound));
+            let text = self.read(path).map_or_else(missing, |file| file.text.clone());
+            layers.push(layer(path, RuleOrigin::Session, &text));
         }
         if let Some(root) = workspace {
             let path = root.join(FILE);

@@ -80,3 +80,31 @@ fn a_workspaces_file_is_checked_too_and_may_only_narrow() {
     assert_eq!(ended.status.code(), Some(3), "{err}");
     assert!(err.contains("placet.toml:1:1: error: ") && err.contains("trust"), "{err}");
 }
+
+#[test]
+fn known_safe_commands_of_a_file_are_checked_with_line_and_column() {
+    check("[[safe]]\ncommand = \"mytool {list,show}\"\noperands = \"any\"\n", 0, &[]);
+    check("[[safe]]\ncommand = \"mytool\"\nflgs = \"-n\"\n", 3, &[":3:1: error: ", "flgs"]);
+    check("[[safe]]\nflags = \"-n\"\n", 3, &[":1:1: error: ", "command"]);
+    check("[[safe]]\ncommand = \"mytool\"\nflags = \"-n -n\"\n", 3, &[":2:1: error: ", "twice"]);
+    check("[safe]\ncommand = \"mytool\"\n", 3, &[":1:1: error: ", "[[safe]]"]);
+}
+
+#[test]
+fn a_workspace_calls_nothing_safe_unless_it_is_trusted() {
+    let home = Home::new();
+    let text = "[[safe]]\ncommand = \"mytool\"\n";
+    fs::write(home.workspace().join("placet.toml"), text).unwrap();
+    let explained = || {
+        let ended = home.command(&["explain", "mytool"]).current_dir(home.workspace()).output();
+        String::from_utf8(ended.unwrap().stdout).unwrap()
+    };
+    let ended = home.command(&["check"]).current_dir(home.workspace()).output().unwrap();
+    let err = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{err}");
+    assert!(err.contains("placet.toml:1:1: warning: ") && err.contains("trust"), "{err}");
+    assert!(explained().starts_with("ask"), "{}", explained());
+    let trust = format!("[trust]\nworkspaces = [{:?}]\n", home.workspace());
+    fs::write(home.path().join("placet.toml"), trust).unwrap();
+    assert!(explained().starts_with("allow"), "{}", explained());
+}

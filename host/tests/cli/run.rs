@@ -428,3 +428,20 @@ fn what_another_client_left_is_asked_about_whatever_its_kind() {
     assert_eq!(code, 0, "{shown}");
     assert_eq!(approvals(&home, &session).0, 0);
 }
+
+#[test]
+fn rules_for_one_run_count_there_alone() {
+    let home = Home::new();
+    let rules = home.workspace().join("ci.toml");
+    fs::write(&rules, "[[rule]]\neffect = \"allow\"\nshell = [\"touch\", \"made\"]\n").unwrap();
+    let ended = run(&home, &["touch", "made"]);
+    assert_eq!((ended.code, made(&home, "made")), (10, false), "{}", ended.err);
+    let ended = run(&home, &["--rules", "ci.toml", "touch", "made"]);
+    assert_eq!((ended.code, made(&home, "made")), (0, true), "{}", ended.err);
+    fs::write(&rules, "[[rule]]\neffect = \"alow\"\n").unwrap();
+    for (file, word) in [("ci.toml", "ci.toml:2:10: error: "), ("nowhere.toml", "nowhere.toml")] {
+        let ended = run(&home, &["--rules", file, "ls"]);
+        assert_eq!((ended.code, ended.out.as_str()), (3, ""), "{}", ended.err);
+        assert!(ended.err.contains(word), "{}", ended.err);
+    }
+}

@@ -16,6 +16,8 @@ use placet::log::{Faults, Log, MemoryLog};
 use placet::sessions::{Clock, Hub, HubOptions};
 use placet::transport::{Listener, serve};
 use serde_json::json;
+use std::io::Write;
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -115,6 +117,7 @@ pub(crate) fn host_with(
         clock,
         supervisor: binary(),
         script: std::collections::HashMap::new(),
+        rules: None,
     });
     let listener = Listener {
         name: "test".to_owned(),
@@ -131,9 +134,29 @@ pub(crate) fn host_with(
         let faults = Arc::new(Faults::none());
         serve(hub, listener, input, output, faults, std::future::pending()).await.unwrap();
     });
-    let mut client = Client::new(ours.try_clone().unwrap(), ours);
+    let mut client = Client::new(Closing(ours.try_clone().unwrap()), ours);
     steps::greet(&mut client).unwrap();
     (runtime, client)
+}
+
+/// Our half of a connection: the host reads its end when this is dropped.
+struct Closing(UnixStream);
+
+impl Write for Closing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        // The host may be gone already.
+        let _ = self.0.shutdown(Shutdown::Write);
+    }
 }
 
 /// What a fresh host shows of a session, before it is loaded.

@@ -67,6 +67,11 @@ impl Key {
     pub(crate) fn open(field: Field, text: impl Into<String>) -> Key {
         Key { field, text: text.into(), open: true }
     }
+
+    /// Whether nothing of a field can be told apart by it.
+    pub(crate) fn is_everywhere(&self) -> bool {
+        self.open && self.text.is_empty()
+    }
 }
 
 /// The keys of many rules, sorted.

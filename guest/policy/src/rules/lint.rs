@@ -6,6 +6,7 @@ use super::index::{Field, Key};
 use super::shell::{Place, Shell, base_name};
 use super::text::Text;
 use super::{Body, Effect, Layer, Origin, Rule, RuleSet};
+use crate::limits::RULE_PATTERN_PAIRS_MAX;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Programs that run what their further words say.
@@ -80,8 +81,9 @@ const TRUST_HINT: &str = "move it to your own placet.toml, or trust this workspa
 
 /// Looks at all rules together, and takes out what may not stand.
 pub(crate) fn check(set: &mut RuleSet, layers: &[Layer], findings: &mut Findings<'_>) {
+    let mut pairs = Pairs(RULE_PATTERN_PAIRS_MAX);
     if layers.iter().any(|layer| layer.origin == Origin::Workspace) {
-        narrow(set, findings);
+        narrow(set, &mut pairs, findings);
     }
     doubles(set, findings);
     for rule in set.rules() {
@@ -89,7 +91,19 @@ pub(crate) fn check(set: &mut RuleSet, layers: &[Layer], findings: &mut Findings
             runner(rule, shell, findings);
         }
     }
-    dead(set, findings);
+    dead(set, &mut pairs, findings);
+}
+
+/// How many pairs of patterns may still be compared.
+struct Pairs(usize);
+
+impl Pairs {
+    /// Whether a rule surely covers another; none where too much was compared already.
+    fn covers(&mut self, wider: &Rule, rule: &Rule) -> Option<bool> {
+        let pairs = wider.keys().len().saturating_mul(rule.keys().len()).max(1);
+        self.0 = self.0.checked_sub(pairs)?;
+        Some(covers(wider, rule))
+    }
 }
 
 fn place(rule: &Rule) -> (u32, usize) {
@@ -97,14 +111,17 @@ fn place(rule: &Rule) -> (u32, usize) {
 }
 
 /// Takes out what a workspace's file allows beyond the user's.
-fn narrow(set: &mut RuleSet, findings: &mut Findings<'_>) {
+fn narrow(set: &mut RuleSet, pairs: &mut Pairs, findings: &mut Findings<'_>) {
     let mut refused = BTreeSet::new();
     for (number, rule) in set.rules.iter().enumerate() {
         if rule.origin != Origin::Workspace || rule.effect != Effect::Allow {
             continue;
         }
-        let within = |wider: &Rule| wider.origin == Origin::User && covers(wider, rule);
-        if !candidates(set, Effect::Allow, rule).any(within) {
+        // What cannot be compared any more is not within.
+        let mut within = |(_, wider): (usize, &Rule)| {
+            wider.origin == Origin::User && pairs.covers(wider, rule) == Some(true)
+        };
+        if !candidates(set, Effect::Allow, rule).any(&mut within) {
             let (layer, at) = place(rule);
             let message = "a workspace's file may not allow what your own does not";
             findings.error(layer, at, message, TRUST_HINT);
@@ -162,18 +179,17 @@ fn runner(rule: &Rule, shell: &Shell, findings: &mut Findings<'_>) {
 }
 
 /// Warns of rules that never decide.
-fn dead(set: &RuleSet, findings: &mut Findings<'_>) {
+fn dead(set: &RuleSet, pairs: &mut Pairs, findings: &mut Findings<'_>) {
     for (number, rule) in set.rules.iter().enumerate() {
         if rule.origin == Origin::Grants || findings.enough_warnings() {
             continue;
         }
-        let stronger = Effect::ALL.into_iter().filter(|effect| *effect < rule.effect);
-        let killer = stronger
-            .flat_map(|effect| candidates(set, effect, rule))
-            .find(|other| covers(other, rule))
-            .or_else(|| {
-                candidates(set, rule.effect, rule).find(|other| same_said(set, other, number, rule))
-            });
+        let Some(killer) = killer(set, pairs, number, rule) else {
+            let (layer, at) = place(rule);
+            let message = "from here on nobody looks for rules that never decide";
+            findings.warning(layer, at, message, "the rules count; write fewer, with less braces");
+            return;
+        };
         if let Some(other) = killer {
             let (layer, at) = place(rule);
             let message = format!(
@@ -185,19 +201,40 @@ fn dead(set: &RuleSet, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether another rule of the same file and effect says all that this one does. A
-/// narrower rule that comes first and has a message of its own says something.
-fn same_said(set: &RuleSet, other: &Rule, number: usize, rule: &Rule) -> bool {
-    let earlier = set.rules.iter().take(number).any(|before| core::ptr::eq(before, other));
-    let silent = rule.message.is_none();
-    !core::ptr::eq(other, rule)
-        && other.layer == rule.layer
-        && covers(other, rule)
-        && (earlier || (silent && !covers(rule, other)))
+/// The rule because of which one never decides, if there is one; none at all where too
+/// much was compared already.
+fn killer<'a>(
+    set: &'a RuleSet,
+    pairs: &mut Pairs,
+    number: usize,
+    rule: &Rule,
+) -> Option<Option<&'a Rule>> {
+    for effect in Effect::ALL.into_iter().filter(|effect| *effect < rule.effect) {
+        for (_, other) in candidates(set, effect, rule) {
+            if pairs.covers(other, rule)? {
+                return Some(Some(other));
+            }
+        }
+    }
+    // Another of the same file and effect that says all that this one does. A narrower
+    // rule that comes first and has a message of its own says something.
+    for (at, other) in candidates(set, rule.effect, rule) {
+        if at == number || other.layer != rule.layer || !pairs.covers(other, rule)? {
+            continue;
+        }
+        if at < number || (rule.message.is_none() && !pairs.covers(rule, other)?) {
+            return Some(Some(other));
+        }
+    }
+    Some(None)
 }
 
 /// The rules of an effect that may cover a rule, by its keys.
-fn candidates<'a>(set: &'a RuleSet, effect: Effect, rule: &Rule) -> impl Iterator<Item = &'a Rule> {
+fn candidates<'a>(
+    set: &'a RuleSet,
+    effect: Effect,
+    rule: &Rule,
+) -> impl Iterator<Item = (usize, &'a Rule)> {
     let index = set.index(effect);
     let mut found = Vec::new();
     for Key { field, text, .. } in rule.keys() {
@@ -217,7 +254,7 @@ fn candidates<'a>(set: &'a RuleSet, effect: Effect, rule: &Rule) -> impl Iterato
     }
     found.sort_unstable();
     found.dedup();
-    found.into_iter().filter_map(|number| set.rules.get(number as usize))
+    found.into_iter().filter_map(|number| Some((number as usize, set.rules.get(number as usize)?)))
 }
 
 /// Whether everything that the other rule matches is surely matched by the wider one.

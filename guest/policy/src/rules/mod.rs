@@ -24,6 +24,8 @@ mod text;
 mod tool;
 mod tree;
 
+use crate::limits::RULE_PATTERNS_EVERYWHERE_MAX;
+use crate::safe::Table;
 use core::fmt;
 use index::{Field, Index, Key};
 use path::Sort;
@@ -98,19 +100,43 @@ pub struct Compiled {
 #[must_use]
 pub fn compile(layers: &[Layer]) -> Compiled {
     let mut findings = finding::Findings::new(layers);
-    let mut rules = Vec::new();
+    let (mut rules, mut entries) = (Vec::new(), Vec::new());
     for (number, layer) in (0_u32..).zip(layers) {
         match layer.origin {
             Origin::Grants => saved::read(number, layer, &mut rules, &mut findings),
-            _ => read::layer(number, layer, &mut rules, &mut findings),
+            _ => read::layer(number, layer, (&mut rules, &mut entries), &mut findings),
         }
     }
     rules.sort_by_key(|rule: &Rule| (rule.origin, rule.layer, rule.line, rule.at));
+    within_reach(&mut rules, &mut findings);
     let mut set = RuleSet::new(rules);
     lint::check(&mut set, layers, &mut findings);
     let (findings, broken) = findings.finish();
     set.broken = broken;
+    if !entries.is_empty() && set.broken.is_none() {
+        set.safe = Some(Table::builtin().extended(&entries));
+    }
     Compiled { set, findings }
+}
+
+/// Takes out rules beyond what can be held against every action of their kind.
+fn within_reach(rules: &mut Vec<Rule>, findings: &mut finding::Findings<'_>) {
+    let mut patterns = 0;
+    rules.retain(|rule| {
+        let own = rule.keys().iter().filter(|key| key.is_everywhere()).count();
+        let before = patterns;
+        patterns += own;
+        if own > 0
+            && before <= RULE_PATTERNS_EVERYWHERE_MAX
+            && patterns > RULE_PATTERNS_EVERYWHERE_MAX
+        {
+            let message =
+                format!("more than {RULE_PATTERNS_EVERYWHERE_MAX} patterns begin with a wildcard");
+            let hint = "begin patterns with a program, a folder or a name where you can";
+            findings.error(rule.layer, rule.at as usize, message, hint);
+        }
+        own == 0 || patterns <= RULE_PATTERNS_EVERYWHERE_MAX
+    });
 }
 
 /// A kind of action.
@@ -383,6 +409,8 @@ pub struct RuleSet {
     /// In the order in which they are named.
     rules: Vec<Rule>,
     broken: Option<Finding>,
+    /// The table of known-safe commands, where the layers add to it.
+    safe: Option<Table>,
     deny: Index,
     ask: Index,
     allow: Index,
@@ -399,7 +427,7 @@ impl RuleSet {
             )
         };
         let (deny, ask, allow) = (index(Effect::Deny), index(Effect::Ask), index(Effect::Allow));
-        RuleSet { rules, broken: None, deny, ask, allow }
+        RuleSet { rules, broken: None, safe: None, deny, ask, allow }
     }
 
     /// The rules, in the order in which they are named.
@@ -412,6 +440,18 @@ impl RuleSet {
     #[must_use]
     pub fn rule(&self, id: &str) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.id == id)
+    }
+
+    /// Whether a rule refuses access to files, or asks about it.
+    pub(crate) fn narrows_files(&self) -> bool {
+        let about = |rule: &Rule| rule.kind() == Kind::FileAccess && rule.effect != Effect::Allow;
+        self.rules.iter().any(about)
+    }
+
+    /// The table of known-safe commands, with what the layers add.
+    #[must_use]
+    pub fn safe(&self) -> &Table {
+        self.safe.as_ref().unwrap_or_else(|| Table::builtin())
     }
 
     /// The first error, if some part of the layers could not be read as it was meant.

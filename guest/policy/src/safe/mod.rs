@@ -93,14 +93,21 @@ fn decide(words: &[&str], table: &Table, kind: Kind) -> Result<(), Stop> {
     Err(Stop::Unknown(unknown.unwrap_or_default()))
 }
 
-/// Whether the words of a complete stage only read.
-pub(crate) fn known_safe(stage: &shell::Stage) -> bool {
-    judge(&stage.argv, Table::builtin()) == Judgement::Safe
+/// Whether the words of a stage only read: all known, or added to by `xargs`.
+pub(crate) fn known_safe(stage: &shell::Stage, table: &Table) -> bool {
+    judgement(stage, table) == Judgement::Safe
+}
+
+fn judgement(stage: &shell::Stage, table: &Table) -> Judgement {
+    match stage.argv.split_last() {
+        Some((_, known)) if stage.is_added_to() => judge_open(known, table),
+        _ => judge(&stage.argv, table),
+    }
 }
 
 /// Why they do not, or are not known to.
-pub(crate) fn why_not(stage: &shell::Stage) -> String {
-    match judge(&stage.argv, Table::builtin()) {
+pub(crate) fn why_not(stage: &shell::Stage, table: &Table) -> String {
+    match judgement(stage, table) {
         Judgement::Safe => "it only reads".to_owned(),
         Judgement::Not { why } => why,
     }

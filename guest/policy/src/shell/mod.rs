@@ -103,6 +103,14 @@ impl Stage {
             && self.assignments.iter().all(|set| set.value.is_some())
     }
 
+    /// Whether all its words are known but those that `xargs` adds behind them.
+    pub fn is_added_to(&self) -> bool {
+        let last = self.argv.len().checked_sub(1).map(offset);
+        self.unknown.as_slice() == last.as_slice()
+            && self.argv.last().is_some_and(|word| word == ADDED)
+            && !self.code
+    }
+
     /// It may run code that no stage shows, in the shell itself.
     fn hides_code(&mut self) {
         self.code = true;
@@ -126,6 +134,9 @@ impl Stage {
         all
     }
 }
+
+/// Stands for the words that `xargs` adds.
+const ADDED: &str = "\u{2026}";
 
 /// A redirect to or from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

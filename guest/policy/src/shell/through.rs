@@ -312,7 +312,7 @@ fn each_argument(stage: &Stage) -> Option<Found> {
         Some(mark) => hide(&mut command, &mark),
         None => {
             command.unknown.push(offset(command.argv.len()));
-            command.argv.push("\u{2026}".to_owned());
+            command.argv.push(super::ADDED.to_owned());
         }
     }
     command.complete = false;

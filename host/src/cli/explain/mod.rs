@@ -118,7 +118,7 @@ impl Desk {
         UserConfig::read(home.folder()).map_err(configuration)?;
         Ok(Desk {
             engine: Engine::load(&components_folder()?, &home.cache())?,
-            rulebook: Rulebook::new(home.folder()),
+            rulebook: Rulebook::new(home.folder(), None),
             reviewer: Reviewer::new(home.folder()),
             log: Reach::open()?.ok().map(|reach| reach.log),
         })

@@ -41,6 +41,9 @@ pub(super) struct Run {
     /// Continue a session: first what is pending in it, then the command, if there is one
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
+    /// A rule file for this run, beside placet.toml
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
 }
 
 const HELP: &str = "\
@@ -48,6 +51,7 @@ Examples:
   placet run 'make test 2>&1 | tail'       a script, in quotes
   placet run git commit -m 'a message'     the words of one command
   placet run --mode onRequest -- ls -l     options of placet stand before the command
+  placet run --rules ci.toml 'make test'   with rules for this run alone
   placet run --session SESSION             answer what was left pending
   placet run --session SESSION 'git push'  one more command, with the session's grants
 
@@ -84,7 +88,7 @@ impl Run {
 
     /// Starts the host, and ends it in order whatever happened.
     async fn hosted(self, script: Option<String>) -> Result<u8, Failure> {
-        let host = Host::open(None, HashMap::new()).await?;
+        let host = Host::open(None, HashMap::new(), self.rules.clone()).await?;
         let (ours, its) = tokio::io::duplex(64 * 1024);
         let served = tokio::spawn(async move {
             let (input, output) = tokio::io::split(its);

@@ -190,3 +190,39 @@ fn a_line_that_makes_no_sense_is_named() {
         &["line 1", "mine"],
     );
 }
+
+/// What is said first about a command, with these rules as the user's own.
+fn verdict(rules: &str, command: &str, word: &str) {
+    let home = Home::new();
+    fs::write(home.path().join("placet.toml"), rules).unwrap();
+    let said = read(&home, &["explain", command]);
+    assert!(said.starts_with(word), "{rules}\n{command}\n{said}");
+}
+
+#[test]
+fn a_users_own_commands_are_safe_and_lift_nothing() {
+    let rules = "[[safe]]\ncommand = \"mytool list\"\nflags = \"-n=\"\n\n\
+                 [[safe]]\ncommand = \"git frobnicate\"\n\n\
+                 [[safe]]\ncommand = \"sort\"\nflags = \"-o=\"\noperands = \"any\"\n";
+    let check = |command: &str, word: &str| verdict(rules, command, word);
+    check("mytool list -n 5 | head", "allow");
+    check("mytool list --all", "ask");
+    check("mytool list > out", "ask");
+    check("git frobnicate", "allow");
+    check("sort -o out in", "ask");
+    verdict("", "mytool list", "ask");
+    // A file that cannot be relied on calls nothing safe.
+    verdict(&format!("{rules}\n[[safe]]\nflags = \"-n\"\n"), "mytool list", "ask");
+}
+
+#[test]
+fn what_xargs_adds_may_only_be_read() {
+    verdict("", "ls | xargs cat", "allow");
+    verdict("", "ls | xargs -n 1 wc -l", "allow");
+    verdict("", "ls | xargs sort", "ask");
+    verdict("", "ls | xargs rm", "ask");
+    verdict("", "ls | xargs -I{} cat {}", "ask");
+    // A rule about files cannot see them.
+    let rules = "[[rule]]\neffect = \"deny\"\nfile = \"~/.ssh/**\"\n";
+    verdict(rules, "ls | xargs cat", "ask");
+}

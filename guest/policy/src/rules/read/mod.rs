@@ -4,6 +4,7 @@
 //! `network`, ...) and conditions of that subject. `table` hands out members and
 //! counts what goes wrong, `subject` reads each kind.
 
+mod safe;
 mod subject;
 mod table;
 
@@ -12,10 +13,14 @@ use super::finding::Findings;
 use super::tree::{self, Member, Node, Value};
 use super::{Effect, Layer, Rule};
 use crate::limits::{RULES_LAYER_BYTES_MAX, RULES_MAX};
+use crate::safe::Entry;
 use table::Table;
 
 /// The table that rules are in.
 const RULE: &str = "rule";
+
+/// The table that known-safe commands are in.
+const SAFE: &str = "safe";
 
 /// Tables of the same file that are not about rules.
 const FOREIGN: [&str; 4] = ["serve", "authority", "agentos", "trust"];
@@ -27,7 +32,7 @@ const COMMON: [&str; 4] = ["effect", "id", "message", "examples"];
 pub(crate) fn layer(
     number: u32,
     layer: &Layer,
-    rules: &mut Vec<Rule>,
+    (rules, entries): (&mut Vec<Rule>, &mut Vec<Entry>),
     findings: &mut Findings<'_>,
 ) {
     if layer.text.len() > RULES_LAYER_BYTES_MAX {
@@ -44,6 +49,8 @@ pub(crate) fn layer(
     for member in members {
         if member.name == RULE {
             each((number, layer, torn), member.node, rules, findings);
+        } else if member.name == SAFE {
+            safe::each((number, layer, torn), member.node, entries, findings);
         } else if !FOREIGN.contains(&member.name.as_str()) {
             unknown_table(number, &member, findings);
         }
@@ -51,9 +58,10 @@ pub(crate) fn layer(
 }
 
 fn unknown_table(number: u32, member: &Member, findings: &mut Findings<'_>) {
-    let known = FOREIGN.into_iter().chain([RULE]);
+    let known = FOREIGN.into_iter().chain([RULE, SAFE]);
     let hint = match tree::meant(&member.name, known) {
         Some(RULE) => "rules are written as `[[rule]]`".to_owned(),
+        Some(SAFE) => "known-safe commands are written as `[[safe]]`".to_owned(),
         Some(other) => format!("did you mean `[{other}]`?"),
         None if table::SUBJECTS.contains(&member.name.as_str())
             || COMMON.contains(&member.name.as_str()) =>
