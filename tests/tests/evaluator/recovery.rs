@@ -272,6 +272,43 @@ fn facts_are_taken_anew_and_bind_the_release() -> Result<()> {
 }
 
 #[test]
+fn a_protected_write_stays_one_whatever_covers_it_by_now() -> Result<()> {
+    let asked = "
+        > start
+        sessionStarted(promptUnmatched)
+        > path a protected
+        > turn one
+        turnStarted(one) userMessage -> begin(one)
+        > propose i1 last : touch a
+        actionProposed(i1 ask protected) approvalOpened(A1 stage 0) -> ask(A1 stage 0)
+        > path a ordinary
+        ";
+    let check_again = |scenario: &str| check(&format!("{asked}\n{scenario}")).map(|_| ());
+    check_again(
+        "
+        > rule touch allow shell touch
+        > recover
+        sessionLoaded(allowAll) approvalResolved(A1 abort user) approvalOpened(A2 after A1 stage 0) -> ask(A2 stage 0)
+        > decide A2 allow_session
+        refused choiceInvalid(A2: it is not on this approval's menu)
+        > decide A2 allow_once unsubscribed
+        refused reviewerUnavailable(A2)
+        > recover
+        sessionLoaded(allowAll) approvalResolved(A2 abort user) approvalOpened(A3 after A2 stage 0) -> ask(A3 stage 0)
+        > decide A3 allow_once
+        approvalResolved(A3 approved user) -> prepare(i1)
+        ",
+    )?;
+    check_again(
+        "
+        > rule touch deny shell touch
+        > recover
+        sessionLoaded(allowAll) approvalResolved(A1 abort user) approvalOpened(A2 after A1 stage 0) approvalResolved(A2 denied policy) itemEnded(i1 rejected denied) turnCompleted(one cancelled) -> settled(i1)
+        ",
+    )
+}
+
+#[test]
 fn work_of_an_agent_that_is_gone_is_closed_without_a_successor() -> Result<()> {
     check(
         "

@@ -6,7 +6,7 @@ use placet::log::{
     SessionMeta, SessionRow, Snapshot, Stored, Verification, Version,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::{Mutex, watch};
 
 /// What the wrapper does with an append.
@@ -19,6 +19,8 @@ pub(crate) enum Lie {
     Late,
     /// From this append on, counted from 1, answers and appends nothing.
     Never(u64),
+    /// No lie: refuses batches that begin with a record of this kind, so many times.
+    Refuse(&'static str, u64),
 }
 
 /// A log that answers `Durable` for batches that it has not appended.
@@ -26,12 +28,25 @@ pub(crate) struct LyingLog {
     inner: Arc<dyn Log>,
     lie: Lie,
     appends: AtomicU64,
+    /// Refuses whatever comes, as a full disk does.
+    full: AtomicBool,
     late: Mutex<Option<(Lease, Vec<Draft>)>>,
 }
 
 impl LyingLog {
     pub(crate) fn new(inner: Arc<dyn Log>, lie: Lie) -> Arc<LyingLog> {
-        Arc::new(LyingLog { inner, lie, appends: AtomicU64::new(0), late: Mutex::default() })
+        Arc::new(LyingLog {
+            inner,
+            lie,
+            appends: AtomicU64::new(0),
+            full: AtomicBool::new(false),
+            late: Mutex::default(),
+        })
+    }
+
+    /// From now on nothing is taken any more, or everything again.
+    pub(crate) fn fill(&self, full: bool) {
+        self.full.store(full, Ordering::SeqCst);
     }
 
     /// Appends what should have been appended before.
@@ -52,6 +67,17 @@ impl Log for LyingLog {
     }
 
     async fn append(&self, lease: &Lease, expected: &Version, batch: Vec<Draft>) -> Append {
+        let full = || Append::Refused("the disk is full".to_owned());
+        if self.full.load(Ordering::SeqCst) {
+            return full();
+        }
+        if let Lie::Refuse(kind, times) = self.lie {
+            let is = batch.first().is_some_and(|draft| draft.header.kind == kind);
+            if is && self.appends.fetch_add(1, Ordering::SeqCst) < times {
+                return full();
+            }
+            return self.inner.append(lease, expected, batch).await;
+        }
         let number = self.appends.fetch_add(1, Ordering::SeqCst) + 1;
         let head_sequence = batch.last().map_or(0, |draft| draft.header.sequence);
         let durable = Append::Durable { version: expected.clone(), head_sequence };
@@ -62,7 +88,9 @@ impl Log for LyingLog {
                 durable
             }
             Lie::Never(from) if number >= from => durable,
-            Lie::Never(_) | Lie::None => self.inner.append(lease, expected, batch).await,
+            Lie::Never(_) | Lie::None | Lie::Refuse(..) => {
+                self.inner.append(lease, expected, batch).await
+            }
         }
     }
 

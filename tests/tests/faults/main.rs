@@ -18,6 +18,7 @@ mod hosts;
 mod idle;
 mod lying;
 mod matrix;
+mod own;
 mod place;
 mod processes;
 mod receipts;

@@ -10,6 +10,7 @@
 )]
 
 mod corpus;
+mod fuel;
 mod fuzz;
 mod generated;
 mod sandbox;

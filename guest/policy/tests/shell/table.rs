@@ -136,7 +136,9 @@ fn assignments_stand_before_the_command() {
     check("=b", "[=b]");
     check("A[0]=b c", "A=? [c]");
     check("A[x]=b c", "A=? [c] ? !");
-    check("A[$x]=b c", "opaque");
+    check("A[$x]=b c", "A=? [c] ? !");
+    check("A[1+1]=b c", "A=? [c]");
+    check("A['x']=b c", "opaque");
     check("A=(b $(c))", "A=? / [c]");
     check("A=$(b) c", "A=? [c] / [b]");
 }
@@ -195,9 +197,8 @@ fn what_runs_unseen_is_code() {
     check("echo ${X:-y} ${#X}", "[echo] <${X:-y}> <${#X}> ?");
     check("echo ${X@P}", "[echo] <${X@P}> ? !");
     check("echo ${!X}", "[echo] <${!X}> ? !");
-    check("((x=1))", "<((x=1))> ? !");
+    check("((x))", "<((x))> ? !");
     check("((1))", "[((1))]");
-    check("for ((i=0; i<3; i++)); do ls; done", "<((i=0; i<3; i++))> ? ! / [ls]");
     check("[[ a -eq b ]]", "<[[ a -eq b ]]> ? !");
     check("[[ a = b* ]]", "[[[ a = b* ]]]");
     check("source x", "[source] [x] ? !");
@@ -215,6 +216,38 @@ fn what_runs_unseen_is_code() {
     ] {
         check(command, "opaque");
     }
+}
+
+#[test]
+fn a_variable_that_holds_a_number_runs_nothing() {
+    check("((x=1))", "[((x=1))]");
+    check("((x=1, x+1))", "[((x=1, x+1))]");
+    check("((PATH=1))", "<((PATH=1))> ? !");
+    check("i=0; ((i+=2))", "i=0 / [((i+=2))]");
+    check("i=0; ((i<$i))", "i=0 / [((i<$i))]");
+    check("i=0; echo $((i))", "i=0 / [echo] <$((i))> ?");
+    check("i=; ((i))", "i= / <((i))> ? !");
+    check("i=x; ((i))", "i=x / <((i))> ? !");
+    check("for ((i=0; i<3; i++)); do ls; done", "[((i=0; i<3; i++))] / [ls]");
+    check("for ((; i<3; i++)); do ls; done", "<((; i<3; i++))> ? ! / [ls]");
+    check("for i in 1 2; do ((i)); done", "[((i))]");
+    check("for i in 1 b; do ((i)); done", "<((i))> ? !");
+    check("i=0; ((i)); read i", "i=0 / <((i))> ? ! / [read] [i]");
+    check("i=0; ((i)); read j", "i=0 / [((i))] / [read] [j]");
+    check("i=0; ((i)); export i=1", "i=0 / [((i))] / [export] [i=1]");
+    check("i=0; ((i)); export i=x", "i=0 / <((i))> ? ! / [export] [i=x]");
+    check("(i=0); ((i))", "i=0 / <((i))> ? !");
+    check("a && i=0; ((i))", "[a] / i=0 / <((i))> ? !");
+    check("a && i=0 && ((i))", "[a] / i=0 / [((i))]");
+}
+
+#[test]
+fn a_here_document_in_a_substitution_ends_with_it() {
+    check("a \"$(cat <<E\nx\nE\n)\"", "[a] <\"$(cat <<E\nx\nE\n)\"> ? / [cat]");
+    check("a \"$(cat <<E\nx\nE\nb)\"", "[a] <\"$(cat <<E\nx\nE\nb)\"> ? / [cat] / [b]");
+    // Bash 5.2 would run `b c` here.
+    check("a \"$(cat <<E\nx\nE\nb; c)\"", "opaque");
+    check("cat <<E\nx\nE\nb; c", "[cat] / [b] / [c]");
 }
 
 #[test]
