@@ -373,6 +373,22 @@ pub(crate) fn facts_digest(facts: &codec::Facts) -> String {
 }
 
 impl Verdict {
+    /// The same where a person must see it as a protected write: no rule and no grant
+    /// settles it, and what refuses still does.
+    pub(crate) fn for_a_person(self) -> Verdict {
+        if self.decision == Decision::Deny || self.row == TableRow::Protected {
+            return self;
+        }
+        Verdict {
+            decision: Decision::Ask,
+            row: TableRow::Protected,
+            reason: "it was about a protected file when a person was asked".to_owned(),
+            rule: None,
+            coverage: self.coverage.iter().map(|_| Coverage::Unmatched).collect(),
+            ..self
+        }
+    }
+
     fn with_fault(mut self, fault: String) -> Verdict {
         self.fault = Some(fault);
         self

@@ -58,7 +58,7 @@ pub mod types {
 use types::*;
 
 /// Raised with every change of verdicts; stands in every record's header.
-pub const LOGIC: u32 = 3;
+pub const LOGIC: u32 = 4;
 
 /// Asks the mode component that serves a summary's mode name. An error is a fault and denies.
 pub type AskMode<'a> = &'a mut dyn FnMut(&Summary) -> Result<Answer, String>;

@@ -115,6 +115,8 @@ fn reopen(draft: &mut Draft<'_>, item: &Item) -> Result<(), Stop> {
         &reading,
         facts,
     );
+    // A protected write is for a person also where its path is ordinary by now.
+    let verdict = if open.protected { verdict.for_a_person() } else { verdict };
     let approval = ids::successor(&open.id);
     let request = step::request(draft.state()?, draft.context, &action, reading, &verdict);
     draft.push(
