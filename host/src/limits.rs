@@ -157,5 +157,14 @@ pub const SOCKET_DRAIN_MS_MAX: u64 = 1_000;
 /// How long our own commands wait for another host to answer on its socket.
 pub const SOCKET_ANSWER_MS_MAX: u64 = 10_000;
 
+/// The first pause before a session tries a step of its own again, in milliseconds; it doubles.
+pub const OWN_STEP_PAUSE_MS_MIN: u64 = 100;
+
+/// The longest of these pauses, in milliseconds.
+pub const OWN_STEP_PAUSE_MS_MAX: u64 = 5_000;
+
+/// How often a session that stops with its host tries such a step.
+pub const OWN_STEPS_AT_SHUTDOWN_MAX: u32 = 4;
+
 /// How often rule files are looked at for what is pending, in milliseconds.
 pub const RULES_LOOK_MS: u64 = 500;

@@ -94,6 +94,16 @@ pub(super) struct Waiting {
     command: String,
 }
 
+/// What became of a step.
+pub(super) enum Stepped {
+    /// Its records are durable.
+    Taken,
+    /// It was refused, and would be again.
+    Refused,
+    /// The log or the machine failed, which may pass: nothing was written.
+    Failed,
+}
+
 pub(super) struct Actor {
     pub(super) hub: Arc<Hub>,
     pub(super) session: String,
@@ -108,6 +118,8 @@ pub(super) struct Actor {
     pub(super) subscribers: Vec<Arc<dyn Outlet>>,
     /// What is our own to do, before the mailbox.
     pub(super) queue: VecDeque<Next>,
+    /// How often the first of it has been tried in vain.
+    pub(super) tries: u32,
     pub(super) running: HashMap<String, Interrupter>,
     /// Files that are being worked on.
     pub(super) files: usize,
@@ -155,6 +167,7 @@ impl Actor {
             ground,
             subscribers: subscriber.into_iter().collect(),
             queue: VecDeque::new(),
+            tries: 0,
             running: HashMap::new(),
             files: 0,
             file: None,
@@ -172,23 +185,22 @@ impl Actor {
     async fn live(mut self, mut receiver: mpsc::Receiver<Message>, effects: Vec<Effect>) {
         // The asks of recovery reach nobody yet: they are issued again to whoever attaches.
         self.perform(effects).await;
+        let mut pause = None;
         loop {
-            while let Some(next) = self.queue.pop_front() {
-                if let Some(input) = self.input(next).await {
-                    self.advance(input, None).await;
-                }
+            if pause.is_none() {
+                pause = self.do_own().await;
             }
-            let works = !self.running.is_empty() || self.files > 0;
-            if self.lost || (self.leaving.is_some() && !works) {
+            if self.is_over() {
                 break;
             }
-            let unload = self.unload_after();
+            let unload = self.unload_after().filter(|_| pause.is_none());
             tokio::select! {
                 biased;
                 message = receiver.recv() => match message {
                     Some(message) => self.receive(message).await,
                     None => break,
                 },
+                () = leaving::until(&mut pause) => pause = None,
                 () = leaving::wait(&self.hub, unload) => {
                     self.leaving = Some(Leaving::Idle);
                     self.queue.push_back(Next::Input(Input::Unload));
@@ -244,6 +256,7 @@ impl Actor {
                     self.queue.push_back(Next::Input(Input::Shutdown));
                     self.leaving = Some(Leaving::Shutdown);
                 }
+                self.tries = 0;
             }
         }
     }
@@ -287,13 +300,14 @@ impl Actor {
             }
             _ => None,
         };
-        if self.advance(input, Some(waiting)).await && self.leaving.is_none() {
+        let stepped = self.advance(input, Some(waiting)).await;
+        if matches!(stepped, Stepped::Taken) && self.leaving.is_none() {
             self.leaving = left;
         }
     }
 
-    /// One step: asked, appended, adopted, told. Says whether it was taken.
-    async fn advance(&mut self, input: Input, waiting: Option<Waiting>) -> bool {
+    /// One step: asked, appended, adopted, told.
+    pub(super) async fn advance(&mut self, input: Input, waiting: Option<Waiting>) -> Stepped {
         let proposed = match &input {
             Input::Propose(Proposal { action, last, .. }) => Some((action.clone(), *last)),
             _ => None,
@@ -303,7 +317,8 @@ impl Actor {
             advance::ask(&self.hub, &self.session, &self.ground, &self.ledger, &question).await;
         let outcome = match asked {
             Ok(outcome) => outcome,
-            Err(halted) if proposed.is_some() => {
+            // A fault that passes is no verdict.
+            Err(halted) if proposed.is_some() && !halted.passes() => {
                 // What cannot be judged is denied, and the log says so.
                 let fault = opening::fault(halted, "").sentence();
                 let unjudged =
@@ -312,35 +327,36 @@ impl Actor {
                 if let Some(unjudged) = proposed.map(unjudged) {
                     self.queue.push_front(unjudged);
                 }
-                return false;
+                return Stepped::Refused;
             }
             Err(halted) => {
+                let again = matches!(halted, advance::Halted::Fault(_));
                 let command = waiting.as_ref().map_or("", |waiting| waiting.command.as_str());
                 self.refuse(waiting.as_ref(), opening::fault(halted, command));
-                return false;
+                return if again { Stepped::Failed } else { Stepped::Refused };
             }
         };
         if let Some(approval) = advance::closes_twice(&self.ledger, &outcome.records) {
             let why = format!("the approval {approval} would be closed twice");
             self.refuse(waiting.as_ref(), Fault::Internal(why));
-            return false;
+            return Stepped::Refused;
         }
         if outcome.records.is_empty() {
             self.adopted(outcome, waiting).await;
-            return true;
+            return Stepped::Taken;
         }
         let records = &outcome.records;
         match advance::append(&self.hub, &self.lease, &self.version, records).await {
             Appended::Durable(version) => {
                 self.version = version;
                 self.adopted(outcome, waiting).await;
-                true
+                Stepped::Taken
             }
             other => {
                 // Without its lease, or without knowing its own log, the session cannot go on here.
                 self.lost = matches!(other, Appended::Lost | Appended::Unknown(_));
                 self.refuse(waiting.as_ref(), advance::append_fault(&self.session, &other));
-                false
+                Stepped::Failed
             }
         }
     }

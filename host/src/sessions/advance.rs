@@ -13,6 +13,7 @@ use crate::engine::{MODES, POLICY};
 use crate::exec::environment;
 use crate::limits;
 use crate::log::{Append, Draft, Header, Lease, Mark, Stored, Version};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -40,6 +41,13 @@ pub(super) enum Question {
 pub(super) enum Halted {
     Refused(Refusal),
     Fault(Fault),
+}
+
+impl Halted {
+    /// Whether the same question may have an answer a little later.
+    pub(super) fn passes(&self) -> bool {
+        matches!(self, Halted::Fault(Fault::Overloaded(_)))
+    }
 }
 
 impl From<EngineError> for Halted {
@@ -199,8 +207,14 @@ async fn reread(
     let Some(last) = records.last() else {
         return unknown(&"the batch is empty");
     };
+    // Another host may have written something like it: all of it must be ours, and the last.
+    let ours = |stored: &Stored| {
+        stored.body == last.body
+            && stored.header == header(&last.header)
+            && head.sequence == last.header.sequence
+    };
     match hub.log.record(&lease.session, last.header.sequence).await {
-        Ok(Some(stored)) if stored.body == last.body => Appended::Durable(head.version),
+        Ok(Some(stored)) if ours(&stored) => Appended::Durable(head.version),
         Ok(_) => Appended::Lost,
         Err(error) => unknown(&error),
     }
@@ -281,11 +295,14 @@ pub(super) fn logged(stored: Stored) -> Logged {
 
 /// Whether a batch would close an approval that is closed already, which no log may hold.
 pub(super) fn closes_twice(ledger: &Ledger, records: &[Logged]) -> Option<String> {
-    let closes = |record: &Logged| {
-        record.header.marks.iter().find_map(|mark| match mark {
-            types::Mark::Closes(approval) => Some(approval.clone()),
-            _ => None,
-        })
-    };
-    records.iter().filter_map(closes).find(|approval| ledger.closing(approval).is_some())
+    let marks = records.iter().flat_map(|record| &record.header.marks);
+    let mut closed = HashSet::new();
+    for mark in marks {
+        if let types::Mark::Closes(approval) = mark
+            && (ledger.closing(approval).is_some() || !closed.insert(approval))
+        {
+            return Some(approval.clone());
+        }
+    }
+    None
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// Something of our own that comes before the mailbox.
+#[derive(Clone)]
 pub(super) enum Next {
     Input(Input),
     /// Propose an action, with the facts of that moment.
@@ -123,24 +124,20 @@ impl Actor {
         self.queue.push_back(Next::Input(Input::Say(message)));
     }
 
-    /// The input that something of our own comes to; none where nothing can be done.
-    pub(super) async fn input(&mut self, next: Next) -> Option<Input> {
-        match next {
-            Next::Input(input) => Some(input),
-            Next::Keep(grant) => Some(Input::Kept(self.keep(grant).await)),
+    /// The input that something of our own comes to, or why there is none now.
+    pub(super) async fn input(&mut self, next: Next) -> Result<Input, String> {
+        Ok(match next {
+            Next::Input(input) => input,
+            Next::Keep(grant) => Input::Kept(self.keep(grant).await),
             Next::Propose { action, last } => match self.facts(&action).await {
-                Ok(facts) => Some(Input::Propose(Proposal { action, facts, last })),
-                Err(fault) => Some(Input::Unjudged(Unjudged { action, last, fault })),
+                Ok(facts) => Input::Propose(Proposal { action, facts, last }),
+                Err(fault) => Input::Unjudged(Unjudged { action, last, fault }),
             },
-            Next::Release(action) => match self.facts(&action).await {
-                Ok(facts) => Some(Input::Release(Release { item_id: action.item_id, facts })),
-                // The work stays decided and is not started; the next load settles it.
-                Err(fault) => {
-                    eprintln!("placet: session {}: no facts: {fault}", self.session);
-                    None
-                }
-            },
-        }
+            Next::Release(action) => {
+                let facts = self.facts(&action).await?;
+                Input::Release(Release { item_id: action.item_id, facts })
+            }
+        })
     }
 
     /// The facts of an action now; those of a file tool are its handle's, which is

@@ -1,7 +1,7 @@
 //! How a session leaves its host: left by a client, let go, or with the host itself.
 
 use super::actor::{Actor, Message};
-use super::hub::Hub;
+use super::hub::{Hub, Pause};
 use super::outlet::{Fault, Outlet, Told};
 use crate::limits;
 use std::sync::Arc;
@@ -53,12 +53,11 @@ impl Actor {
     }
 
     /// Gives the session back, says so, and answers whoever wrote meanwhile.
-    pub(super) async fn leave(self, mut receiver: mpsc::Receiver<Message>) {
-        let released = match self.lost {
-            true => Ok(()),
-            // A lease that cannot be given back ends with the host's life lock.
-            false => self.hub.log.release(self.lease).await,
-        };
+    pub(super) async fn leave(mut self, mut receiver: mpsc::Receiver<Message>) {
+        // What runs must not go on beside another host that may hold the session by now.
+        self.interrupt_all();
+        // A lease that cannot be given back ends with the host's life lock.
+        let released = self.hub.log.release(self.lease).await;
         let cursor = self.overview.head.to_string();
         self.hub.broadcast(&Told::Closed {
             session: self.session.clone(),
@@ -67,7 +66,8 @@ impl Actor {
         });
         if let Some(Leaving::Left(outlet, command)) = self.leaving {
             let session = self.session.clone();
-            outlet.tell(Told::Left { session, command, released: released.is_ok(), cursor });
+            let released = self.lost || released.is_ok();
+            outlet.tell(Told::Left { session, command, released, cursor });
         }
         if let Some(done) = self.done {
             let _ = done.send(());
@@ -94,6 +94,14 @@ impl Actor {
                 }
             }
         }
+    }
+}
+
+/// Waits for the end of a pause; for ever where there is none.
+pub(super) async fn until(pause: &mut Option<Pause>) {
+    match pause {
+        Some(pause) => pause.await,
+        None => std::future::pending().await,
     }
 }
 

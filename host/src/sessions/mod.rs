@@ -15,6 +15,7 @@ mod ledger;
 mod listing;
 mod opening;
 mod outlet;
+mod own;
 mod redaction;
 mod rulebook;
 mod saving;
