@@ -216,6 +216,14 @@ async def no_survivor(mark: str) -> None:
         await asyncio.sleep(0.02)
 
 
+async def some_process(mark: str) -> None:
+    """Waits until a process carries the mark, without which its absence later proves nothing."""
+    deadline = time.monotonic() + WAIT_S
+    while not processes_with(mark):
+        check(time.monotonic() < deadline, f"a process with {mark} on its command line", [])
+        await asyncio.sleep(0.02)
+
+
 async def output(host: RawHost, text: str) -> Frame:
     """Waits until the deltas of some item, put together, hold a text."""
     collected = ""
