@@ -7,7 +7,7 @@
 use crate::engine::MODES;
 use crate::limits::IDLE_UNLOAD_SECONDS_MIN;
 use serde::{Deserialize, Deserializer};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// The fingerprint that the Python SDK 1.4.13 demands of a host.
@@ -27,9 +27,6 @@ pub struct UserConfig {
     /// Which modes may be used.
     #[serde(default)]
     pub authority: Authority,
-    /// Whose rule files may also allow.
-    #[serde(default)]
-    pub trust: Trust,
     /// Rules, which the policy component reads.
     #[serde(default, rename = "rule")]
     _rules: Ignored,
@@ -46,25 +43,6 @@ struct Ignored;
 impl From<serde::de::IgnoredAny> for Ignored {
     fn from(_: serde::de::IgnoredAny) -> Ignored {
         Ignored
-    }
-}
-
-/// `[trust]`
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
-pub struct Trust {
-    /// Workspace roots whose own `placet.toml` may allow, not only narrow.
-    #[serde(default)]
-    pub workspaces: Vec<PathBuf>,
-}
-
-impl Trust {
-    /// Whether the rule file of a workspace may allow.
-    #[must_use]
-    pub fn covers(&self, root: &Path) -> bool {
-        self.workspaces.iter().any(|trusted| {
-            trusted.is_absolute() && trusted.canonicalize().is_ok_and(|path| path == root)
-        })
     }
 }
 

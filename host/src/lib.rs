@@ -18,3 +18,4 @@ pub mod log;
 pub mod reviewer;
 pub mod sessions;
 pub mod transport;
+pub mod trust;

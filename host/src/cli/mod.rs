@@ -12,6 +12,7 @@ mod reach;
 mod run;
 mod serve;
 mod show;
+mod trust;
 
 use crate::exec::processes::is_inside_an_action;
 use clap::{Parser, Subcommand};
@@ -81,6 +82,7 @@ Examples:
   placet decide APPROVAL               show one of them; with a choice of its menu, decide it
   placet explain 'git push'            what would happen to a command, and why
   placet check                         what is wrong with the rules in force here
+  placet trust                         let this folder's placet.toml allow, as it is now
   placet grants list                   what was allowed for longer than a session
   placet grants revoke ID              take one of them back, at once
   placet serve                         a host for one client on stdin and stdout
@@ -100,6 +102,7 @@ enum Verb {
     Decide(decide::Decide),
     Explain(explain::Explain),
     Check(check::Check),
+    Trust(trust::Trust),
     /// Serve MSP to the client that started this program, on stdin and stdout
     Serve(serve::Serve),
     /// List the grants that outlive their session, or revoke them
@@ -128,6 +131,7 @@ pub fn main() -> ExitCode {
         Some(Verb::Decide(decide)) => decide.run(),
         Some(Verb::Explain(explain)) => explain.run(),
         Some(Verb::Check(check)) => check.run(),
+        Some(Verb::Trust(trust)) => trust.run(),
         Some(Verb::Serve(serve)) => serve.run().map(done),
         Some(Verb::Grants(grants)) => grants.run().map(done),
         Some(Verb::Log(log)) => log.run().map(done),

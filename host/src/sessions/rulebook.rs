@@ -1,11 +1,12 @@
 //! The texts of the rules in force, and their digest.
 //!
 //! The files are looked at for every step, so that a change counts from the next one on.
-//! Nothing of them is understood here but which workspaces the user trusts.
+//! Nothing of them is understood here.
 
-use crate::config::{FILE, Trust, UserConfig};
+use crate::config::FILE;
 use crate::engine::types::{RuleLayer, RuleOrigin, RuleSet};
 use crate::hex::hex;
+use crate::trust::{TRUSTED, Trusted};
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::io;
@@ -17,14 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Rulebook {
     home: PathBuf,
     given: Option<PathBuf>,
-    kept: Mutex<HashMap<PathBuf, (Stamp, Arc<File>)>>,
-}
-
-/// A rule file as it was read.
-struct File {
-    text: String,
-    /// What the user's own says of workspaces.
-    trust: Trust,
+    /// What each file said, as long as it is the same.
+    kept: Mutex<HashMap<PathBuf, (Stamp, Arc<str>)>>,
 }
 
 /// What changes with a file.
@@ -43,22 +38,22 @@ impl Rulebook {
     pub fn at(&self, workspace: Option<&Path>, grants: &[String]) -> RuleSet {
         let mut layers = Vec::new();
         let user = self.home.join(FILE);
-        let own = self.read(&user);
-        if let Some(file) = &own {
-            layers.push(layer(&user, RuleOrigin::User, &file.text));
+        if let Some(text) = self.read(&user) {
+            layers.push(layer(&user, RuleOrigin::User, &text));
         }
         if let Some(path) = &self.given {
-            let missing = || unreadable(path, &io::Error::from(io::ErrorKind::NotFound));
-            let text = self.read(path).map_or_else(missing, |file| file.text.clone());
+            let missing = || unreadable(path, &io::Error::from(io::ErrorKind::NotFound)).into();
+            let text = self.read(path).unwrap_or_else(missing);
             layers.push(layer(path, RuleOrigin::Session, &text));
         }
         if let Some(root) = workspace {
             let path = root.join(FILE);
-            if let Some(file) = self.read(&path) {
-                let trusted = own.is_some_and(|own| own.trust.covers(root));
+            if let Some(text) = self.read(&path) {
+                let trusted = self.read(&self.home.join(TRUSTED));
+                let trusts = trusted.is_some_and(|kept| Trusted::parse(&kept).covers(root, &text));
                 let origin =
-                    if trusted { RuleOrigin::TrustedWorkspace } else { RuleOrigin::Workspace };
-                layers.push(layer(&path, origin, &file.text));
+                    if trusts { RuleOrigin::TrustedWorkspace } else { RuleOrigin::Workspace };
+                layers.push(layer(&path, origin, &text));
             }
         }
         if !grants.is_empty() {
@@ -81,11 +76,11 @@ impl Rulebook {
     }
 
     /// What a file says; none where there is no file.
-    fn read(&self, path: &Path) -> Option<Arc<File>> {
+    fn read(&self, path: &Path) -> Option<Arc<str>> {
         let stamp = match std::fs::metadata(path) {
             Ok(found) => (found.ino(), found.dev(), found.len(), found.ctime(), found.ctime_nsec()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => return Some(Arc::new(File::new(unreadable(path, &error)))),
+            Err(error) => return Some(unreadable(path, &error).into()),
         };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((held, file)) = kept.get(path)
@@ -95,20 +90,12 @@ impl Rulebook {
         }
         match std::fs::read_to_string(path) {
             Ok(text) => {
-                let file = Arc::new(File::new(text));
-                kept.insert(path.to_owned(), (stamp, Arc::clone(&file)));
-                Some(file)
+                let text: Arc<str> = text.into();
+                kept.insert(path.to_owned(), (stamp, Arc::clone(&text)));
+                Some(text)
             }
-            Err(error) => Some(Arc::new(File::new(unreadable(path, &error)))),
+            Err(error) => Some(unreadable(path, &error).into()),
         }
-    }
-}
-
-impl File {
-    /// A file that cannot be read as the user's own trusts nobody.
-    fn new(text: String) -> File {
-        let trust = toml::from_str(&text).map(|config: UserConfig| config.trust);
-        File { text, trust: trust.unwrap_or_default() }
     }
 }
 

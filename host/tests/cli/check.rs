@@ -104,7 +104,15 @@ fn a_workspace_calls_nothing_safe_unless_it_is_trusted() {
     assert_eq!(ended.status.code(), Some(0), "{err}");
     assert!(err.contains("placet.toml:1:1: warning: ") && err.contains("trust"), "{err}");
     assert!(explained().starts_with("ask"), "{}", explained());
-    let trust = format!("[trust]\nworkspaces = [{:?}]\n", home.workspace());
-    fs::write(home.path().join("placet.toml"), trust).unwrap();
+    let folder = home.workspace().to_str().unwrap().to_owned();
+    assert_eq!(home.run(&["trust", &folder]).code, 0);
     assert!(explained().starts_with("allow"), "{}", explained());
+    fs::write(home.workspace().join("placet.toml"), format!("# pulled\n{text}")).unwrap();
+    assert!(explained().starts_with("ask"), "{}", explained());
+    let listed = home.run(&["trust", "--list"]);
+    assert!(listed.out.contains("has changed"), "{}", listed.out);
+    assert_eq!(home.run(&["trust", "--end", &folder]).code, 0);
+    assert_eq!(home.run(&["trust", "--end", &folder]).code, 2);
+    fs::write(home.workspace().join("placet.toml"), "[[rule]]\neffect = \"alow\"\n").unwrap();
+    assert_eq!(home.run(&["trust", &folder]).code, 3);
 }

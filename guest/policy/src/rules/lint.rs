@@ -76,8 +76,8 @@ const RUNNERS: [&str; 62] = [
 ];
 
 /// How a workspace's own rules may widen.
-const TRUST_HINT: &str = "move it to your own placet.toml, or trust this workspace there; a \
-                          workspace's file may allow only what a rule of yours allows already";
+const TRUST_HINT: &str = "move it to your own placet.toml, or `placet trust` this workspace; else \
+                          its file may allow only what a rule of yours allows already";
 
 /// Looks at all rules together, and takes out what may not stand.
 pub(crate) fn check(set: &mut RuleSet, layers: &[Layer], findings: &mut Findings<'_>) {

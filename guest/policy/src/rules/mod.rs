@@ -68,7 +68,7 @@ pub enum Origin {
     User,
     /// Given for one session.
     Session,
-    /// The file of a workspace that the user's own file trusts.
+    /// The file of a workspace, as the user trusts it.
     TrustedWorkspace,
     /// The file of any other workspace: it may only narrow.
     Workspace,

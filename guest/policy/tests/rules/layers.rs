@@ -21,7 +21,7 @@ fn check(users: &str, workspaces: &str, may: bool) {
     if !may {
         let broken = compiled.set.broken().unwrap();
         assert_eq!((broken.layer.as_str(), broken.line), ("ws.toml", 1));
-        assert!(broken.hint.contains("trust this workspace"), "{broken}");
+        assert!(broken.hint.contains("`placet trust` this workspace"), "{broken}");
         let kept = compiled.set.rules().iter().all(|rule| rule.file() == "user.toml");
         assert!(kept, "what may not stand is taken out");
     }

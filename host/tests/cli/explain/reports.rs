@@ -199,17 +199,22 @@ impl World {
         }
         let allow = |what: &str| format!("[[rule]]\neffect = \"allow\"\n{what}\n");
         let deny = "[[rule]]\nid = \"no-touch\"\neffect = \"deny\"\nshell = [\"touch\"]\n";
-        let trust = format!("[trust]\nworkspaces = [\"{}/trusted\"]\n", world.root());
         for (folder, text) in [
-            ("state", trust + &allow("network = \"*.example.com\"")),
+            ("state", allow("network = \"*.example.com\"")),
             ("hooked", allow("shell = [\"make\"]") + deny),
             ("narrower", allow("network = \"api.example.com\"")),
             ("wider", allow("network = \"other.example.org\"")),
             ("trusted", allow("shell = [\"make\"]")),
+            ("pulled", allow("shell = [\"make\"]")),
         ] {
             fs::create_dir_all(world.root.join(folder)).unwrap();
             fs::write(world.root.join(folder).join("placet.toml"), text).unwrap();
         }
+        for folder in ["trusted", "pulled"] {
+            world.placet(&["trust", folder]);
+        }
+        let pulled = world.root.join("pulled/placet.toml");
+        fs::write(pulled, allow("shell = [\"make\"]") + &allow("shell = [\"rm\"]")).unwrap();
         fs::create_dir_all(world.root.join("monitored/.git")).unwrap();
         let monitor = "[core]\n\tfsmonitor = ./run.sh\n";
         fs::write(world.root.join("monitored/.git/config"), monitor).unwrap();
@@ -218,6 +223,12 @@ impl World {
 
     pub(super) fn root(&self) -> &str {
         self.root.to_str().unwrap()
+    }
+
+    /// Runs the program in the root, which must be well.
+    fn placet(&self, arguments: &[&str]) {
+        let output = self.home.command(arguments).current_dir(&self.root).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
     }
 
     /// The verdicts on some lines, in one run of the program.

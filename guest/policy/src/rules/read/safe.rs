@@ -23,7 +23,7 @@ pub(super) fn each(
         return;
     };
     if layer.origin == Origin::Workspace {
-        let hint = "add the entry to your own file, or the folder to its `[trust]`";
+        let hint = "add the entry to your own file, or `placet trust` this workspace";
         findings.warning(number, at, "a workspace that you do not trust calls nothing safe", hint);
         return;
     }
