@@ -34,6 +34,10 @@ pub const EXEC_REAP_INTERVAL_MS: u64 = 500;
 pub const EXEC_INTERRUPT_ANSWER_MS_MAX: u64 = EXEC_INTERRUPT_GRACE_MS + EXEC_KILL_MS_MAX + 1_000;
 /// How long output is read after the supervisor's report, should someone hold the pipe open.
 pub const EXEC_DRAIN_MS_MAX: u64 = 500;
+/// Processes above one that are looked at before it counts as inside an action.
+pub const EXEC_ANCESTORS_MAX: usize = 1024;
+/// How often they are looked at anew because one of them ended meanwhile.
+pub const EXEC_WALKS_MAX: usize = 16;
 
 /// Threads that run the policy component.
 pub const POLICY_WORKERS: usize = 2;

@@ -202,8 +202,8 @@ async fn the_command_cannot_open_the_life_line() {
 async fn a_process_inside_an_action_is_recognised() {
     let mut running = begin("setsid -w bash -c 'echo $$; sleep 600'");
     let pid: u32 = running.chunk().await.unwrap().trim().parse().unwrap();
-    assert_eq!(placet::exec::processes::is_inside_an_action(pid), Some(true));
-    assert_eq!(placet::exec::processes::is_inside_an_action(std::process::id()), Some(false));
+    assert_eq!(placet::exec::inside::is_inside_an_action(pid), Some(true));
+    assert_eq!(placet::exec::inside::is_inside_an_action(std::process::id()), Some(false));
     running.interrupt();
     running.outcome().await;
 }

@@ -85,6 +85,7 @@ impl Host {
         let seal = self.hub.config().stdio_seal().to_owned();
         let listener = self.listener(name, seal);
         let Host { hub, log: _log, faults, .. } = self;
+        tokio::spawn(exec::kin::attend());
         transport::serve_beside(socket, hub, listener, input, output, faults, stop)
             .await
             .map_err(|error| Failure::new(EXIT_FAILED, error.to_string()))

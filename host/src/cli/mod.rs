@@ -14,7 +14,8 @@ mod serve;
 mod show;
 mod trust;
 
-use crate::exec::processes::is_inside_an_action;
+use crate::exec::inside::{is_inside_an_action, may_host};
+use crate::exec::shield;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -123,6 +124,10 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { EXIT_USAGE } else { EXIT_OK });
         }
     };
+    if let Err(error) = shield::hide() {
+        show::tell(format_args!("placet: cannot keep other processes out of this one: {error}"));
+        return ExitCode::from(EXIT_FAILED);
+    }
     let done = |()| EXIT_OK;
     let result = match arguments.verb {
         _ if arguments.components => components::print().map(done),
@@ -161,13 +166,27 @@ fn refusal_code(kind: &str) -> u8 {
 
 /// Refuses a verb inside an action: a command that was allowed must not answer for a person.
 fn from_outside(what: &str) -> Result<(), Failure> {
-    if is_inside_an_action(std::process::id()) == Some(false) {
-        return Ok(());
-    }
-    let why = format!(
-        "refused: this is a command that placet runs, and such a command {what}; do it from outside"
-    );
+    let why = match is_inside_an_action(std::process::id()) {
+        Some(false) => return Ok(()),
+        Some(true) => format!(
+            "refused: this is a command that placet runs, and such a command {what}; do it from outside"
+        ),
+        None => format!(
+            "refused: it cannot be told from /proc that this is no command that placet runs, and \
+             such a command {what}; `ulimit -Hx` must say unlimited, and /proc show who started this"
+        ),
+    };
     Err(Failure::new(EXIT_REFUSED, why))
+}
+
+/// Makes this process a host, which no command that placet runs may be: with the home
+/// of another host it would be that one's client, and decide there.
+fn become_host() -> Result<(), Failure> {
+    if !may_host() {
+        from_outside("is no host")?;
+    }
+    let failed = |error| Failure::new(EXIT_FAILED, format!("cannot be a host here: {error}"));
+    shield::host().map_err(failed)
 }
 
 /// A runtime for what waits.

@@ -1,7 +1,7 @@
 //! `placet serve`
 
 use super::host::Host;
-use super::{EXIT_CONFIGURATION, EXIT_FAILED, Failure, runtime};
+use super::{EXIT_CONFIGURATION, EXIT_FAILED, Failure, become_host, runtime};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,6 +22,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self) -> Result<(), Failure> {
+        become_host()?;
         let runtime = runtime()?;
         let served = runtime.block_on(self.serve());
         // A read of stdin that is under way cannot be called back; nobody waits for it.

@@ -12,6 +12,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep_until, timeout};
 
 use super::job::{INTERRUPT, Report};
+use super::kin;
 use super::processes::{end_session, end_supervisor};
 use super::runner::{Outcome, Status};
 use super::text::{Output, head};
@@ -60,6 +61,7 @@ impl Driver {
 
     pub(super) async fn run(mut self, job: Vec<u8>) -> Outcome {
         let started = Instant::now();
+        let supervisor = self.child.id();
         // A supervisor reads its job at once. Where this fails, the line says so next.
         let handed = timeout(ANSWER_TIME, self.line.write_all(&job)).await;
         drop(job);
@@ -74,11 +76,14 @@ impl Driver {
             // It has nothing left to do: its report is here, or it is lost.
             let _ = self.child.start_kill();
         }
+        if let Some(supervisor) = supervisor {
+            kin::waited_for(supervisor);
+        }
+        let survivors = survivors(report.as_ref()).await;
         self.drain().await;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.pending.push_str(self.text.end());
         self.flush().await;
-        let survivors = report.as_ref().map_or(0, |report| report.survivors);
         let status = status(report, self.interrupted);
         let (output, truncated, output_bytes) = self.text.into_parts();
         Outcome { status, output, truncated, output_bytes, duration_ms, survivors }
@@ -170,6 +175,18 @@ impl Driver {
         let cut = head(&self.pending, EXEC_DELTA_BYTES_MAX).len();
         self.pending.drain(..cut).collect()
     }
+}
+
+/// How many processes could not be ended. What a supervisor had below it when it ended
+/// is this host's since then.
+async fn survivors(report: Option<&Report>) -> u32 {
+    let (told, time) = match report {
+        Some(Report { survivors: 0, .. }) => return 0,
+        Some(report) => (report.survivors, Duration::ZERO),
+        None => (0, KILL_TIME),
+    };
+    // Where it could not run, the runtime is ending.
+    told.max(spawn_blocking(move || kin::end_left(time)).await.unwrap_or_default())
 }
 
 fn status(report: Option<Report>, interrupted: bool) -> Status {

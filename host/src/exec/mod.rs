@@ -7,21 +7,25 @@
 //! socket pair, which is the life line: its end is the host's end.
 //!
 //! Nothing survives its action: a process that a command left in the background
-//! is ended when the command's own process has ended.
+//! is ended when the command's own process has ended. One that kills its own
+//! supervisor is left to the host, which ends it ([`kin`]), and one that kills the
+//! host too keeps the [`mark`] by which every host refuses it ([`inside`]).
 //!
 //! What this does not hold: a command that asks another daemon to work for it
-//! (`systemd-run`, `at`, a container engine), and one that kills or stops its
-//! own supervisor. The latter loses its session and its bash (see
-//! [`processes::end_session`]), not a process that had left the session before.
+//! (`systemd-run`, `at`, a container engine), and one with the privileges of root.
 //!
 //! Linux only: child subreapers, pidfds and `/proc`.
 
 mod command;
 mod driver;
 pub mod environment;
+pub mod inside;
 mod job;
-pub mod processes;
+pub mod kin;
+mod mark;
+mod processes;
 pub mod runner;
+pub mod shield;
 pub mod supervisor;
 mod text;
 

@@ -1,37 +1,49 @@
 //! What `/proc` says about processes, and ending those below one of ours.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
-use super::SUPERVISOR_ARGUMENT;
+use super::shield::HOST_NAME;
 
 /// One process, as its `stat` file had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Process {
-    pid: i32,
-    parent: i32,
+pub(super) struct Process {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
     session: i32,
     /// In clock ticks since boot: with the pid this names a process for good.
-    started: u64,
-    ended: bool,
+    pub(super) started: u64,
+    pub(super) ended: bool,
+    /// Whether it has a host's name.
+    pub(super) hosts: bool,
+}
+
+impl Process {
+    /// Whether `now` is this very process, below the same parent.
+    pub(super) fn is(self, now: Process) -> bool {
+        (self.pid, self.started, self.parent) == (now.pid, now.started, now.parent)
+    }
 }
 
 /// Parses `pid (name) state parent group session ...`; a name may hold anything.
 fn parse_stat(text: &str) -> Option<Process> {
     let pid = text.split(' ').next()?.parse().ok()?;
-    let mut fields = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let (start, end) = (text.find('(')?, text.rfind(')')?);
+    let hosts = text.get(start + 1..end)?.as_bytes() == HOST_NAME.to_bytes();
+    let mut fields = text.get(end + 1..)?.split_ascii_whitespace();
     let ended = matches!(fields.next()?, "Z" | "X" | "x");
     let parent = fields.next()?.parse().ok()?;
     let session = fields.nth(1)?.parse().ok()?;
     let started = fields.nth(15)?.parse().ok()?;
-    Some(Process { pid, parent, session, started, ended })
+    Some(Process { pid, parent, session, started, ended, hosts })
 }
 
-fn process(pid: i32) -> Option<Process> {
+/// A process as it is now; `None` where there is none that can be seen.
+pub(super) fn process(pid: i32) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(&String::from_utf8_lossy(&stat))
 }
@@ -59,6 +71,19 @@ fn descendants(root: i32) -> Vec<Process> {
         next += 1;
     }
     found
+}
+
+/// The children of `parent`.
+pub(super) fn children(parent: i32) -> Vec<Process> {
+    processes().into_iter().filter(|process| process.parent == parent).collect()
+}
+
+/// Ends exactly this process and everything below it, as far as that is possible.
+pub(super) fn end(process: Process) {
+    for below in descendants(process.pid) {
+        send(below, Signal::KILL);
+    }
+    send(process, Signal::KILL);
 }
 
 /// Sends `signal` to exactly this process, not to one that has its pid by now.
@@ -115,24 +140,6 @@ pub(super) fn end_session(supervisor: Pid, time: Duration) {
     }
 }
 
-/// Whether `pid` is, or descends from, the supervisor of an action of any host:
-/// a process with [`SUPERVISOR_ARGUMENT`] for its first argument.
-///
-/// For the sockets, which refuse such peers. `None` where that cannot be found
-/// out; a caller that guards something takes it for yes.
-pub fn is_inside_an_action(pid: u32) -> Option<bool> {
-    let mut at = i32::try_from(pid).ok()?;
-    let mut seen = HashSet::new();
-    while at > 1 && seen.insert(at) {
-        let arguments = fs::read(format!("/proc/{at}/cmdline")).ok()?;
-        if arguments.split(|byte| *byte == 0).nth(1) == Some(SUPERVISOR_ARGUMENT.as_bytes()) {
-            return Some(true);
-        }
-        at = process(at)?.parent;
-    }
-    Some(false)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,16 +147,12 @@ mod tests {
     #[test]
     fn a_name_with_blanks_and_brackets_is_skipped() {
         let text = "42 (a) Z 1 (x) S 7 42 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 0 0";
-        let expected = Process { pid: 42, parent: 7, session: 9, started: 98765, ended: false };
+        let expected =
+            Process { pid: 42, parent: 7, session: 9, started: 98765, ended: false, hosts: false };
         assert_eq!(parse_stat(text), Some(expected));
+        let named = text.replace("(a) Z 1 (x)", "(placet-host)");
+        assert_eq!(parse_stat(&named), Some(Process { hosts: true, ..expected }));
         assert_eq!(parse_stat("42 (a"), None);
         assert_eq!(parse_stat(""), None);
-    }
-
-    #[test]
-    fn finds_itself_outside_an_action() {
-        let own = process(std::process::id().cast_signed());
-        assert!(own.is_some_and(|own| own.started > 0 && !own.ended));
-        assert_eq!(is_inside_an_action(u32::MAX), None);
     }
 }

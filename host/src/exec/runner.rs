@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::SUPERVISOR_ARGUMENT;
 use super::driver::Driver;
 use super::job::WireJob;
+use super::kin;
 use crate::limits::{
     EXEC_COMMAND_BYTES_MAX, EXEC_DELTAS_QUEUED_MAX, EXEC_ENVIRONMENT_BYTES_MAX, EXEC_JOB_BYTES_MAX,
 };
@@ -174,7 +175,7 @@ pub fn start(job: Job, supervisor: &Path) -> Result<Running, ExecError> {
         .stdout(its_output)
         .stderr(Stdio::null());
     // Never killed on drop: the end of the life line ends it, in good order.
-    let child = tokio::process::Command::from(command).spawn()?;
+    let child = kin::spawn(command)?;
     let supervisor = child.id().unwrap_or_default();
     let (deltas_in, deltas) = mpsc::channel(EXEC_DELTAS_QUEUED_MAX);
     let (outcome_in, outcome) = oneshot::channel();

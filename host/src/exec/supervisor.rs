@@ -22,6 +22,7 @@ use rustix::process::{
 
 use super::command::{close_inherited, spawn};
 use super::job::{INTERRUPT, Report, WireJob};
+use super::mark;
 use super::processes::signal_below;
 use crate::limits::{
     EXEC_BACKGROUND_GRACE_MS, EXEC_INTERRUPT_GRACE_MS, EXEC_KILL_MS_MAX, EXEC_REAP_INTERVAL_MS,
@@ -46,6 +47,7 @@ fn supervise() -> io::Result<()> {
     setsid()?;
     set_child_subreaper(Some(own))?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    mark::set()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let mut line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let job = WireJob::read(&mut line)?;

@@ -9,6 +9,7 @@ mod frames;
 mod methods;
 mod oversized;
 mod params;
+mod peer;
 mod reader;
 mod socket;
 mod trace;

@@ -1,13 +1,12 @@
 //! The socket of a host: how other programs of the same user reach its sessions.
 //!
 //! Each host has one of its own, `hosts/<host>.sock` in the home, beside the file
-//! whose lock is its life. Whoever finds that lock free removes both. A peer must
-//! be of the same user, and must not run inside an action that this or another
-//! host started: a command that may not decide must not let itself be decided.
+//! whose lock is its life. Whoever finds that lock free removes both. Who may connect
+//! is said in [`super::peer`].
 
 use super::connection::{Attended, Listener, attend};
 use super::frames::WireError;
-use crate::exec::processes::is_inside_an_action;
+use super::peer::admit;
 use crate::limits;
 use crate::log::Faults;
 use crate::sessions::Hub;
@@ -200,26 +199,6 @@ async fn end(attended: Attended) {
     let limit = Duration::from_millis(limits::SOCKET_DRAIN_MS_MAX);
     if tokio::time::timeout(limit, drained).await.is_err() {
         writer.abort();
-    }
-}
-
-/// Whether the peer may connect.
-fn admit(stream: &UnixStream) -> Result<(), WireError> {
-    let refused = |why: &str| Err(WireError::new(-32600, "peerRefused", why));
-    let Ok(peer) = stream.peer_cred() else {
-        return refused("the system does not say who connects");
-    };
-    if peer.uid() != rustix::process::geteuid().as_raw() {
-        return refused("this host serves its own user only");
-    }
-    // A peer of a process namespace that is not seen from here has no number, or zero.
-    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
-    match pid.and_then(is_inside_an_action) {
-        Some(false) => Ok(()),
-        Some(true) => {
-            refused("a command that placet runs may not reach the host; run this outside")
-        }
-        None => refused("it cannot be told that this is no command that placet runs"),
     }
 }
 

@@ -17,6 +17,7 @@ mod pending;
 mod quarantine;
 mod requests;
 mod run;
+mod self_approval;
 mod socket;
 mod start;
 mod usage;

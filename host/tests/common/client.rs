@@ -3,7 +3,7 @@
 use super::home::Home;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -41,7 +41,10 @@ pub(crate) fn of_turn(frame: &Value, method: &str, turn: &str) -> bool {
 impl Host {
     /// A host that nothing was said to yet.
     pub(crate) fn silent(home: &Home) -> Host {
-        let mut command = home.command(&["serve"]);
+        Host::spawned(home.command(&["serve"]))
+    }
+
+    fn spawned(mut command: Command) -> Host {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -71,7 +74,16 @@ impl Host {
 
     /// A host whose client has these capabilities.
     pub(crate) fn start_with(home: &Home, capabilities: &Value) -> Host {
-        let mut host = Host::silent(home);
+        Host::silent(home).greeted(capabilities)
+    }
+
+    /// A host after the handshake that has no privileges (see [`Home::unprivileged`]).
+    pub(crate) fn unprivileged(home: &Home) -> Host {
+        Host::spawned(home.unprivileged(&["serve"])).greeted(&json!({}))
+    }
+
+    fn greeted(self, capabilities: &Value) -> Host {
+        let mut host = self;
         let client = json!({"name": "rust_client", "version": "1"});
         host.call("initialize", json!({"clientInfo": client, "capabilities": capabilities}));
         host.line(br#"{"jsonrpc":"2.0","method":"initialized"}"#);
@@ -204,6 +216,11 @@ impl Host {
         let errors = self.errors.take().unwrap().join().unwrap();
         self.frames.extend(self.lines.iter());
         (status.code().unwrap_or(-1), errors)
+    }
+
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends the process a signal.

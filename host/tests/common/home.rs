@@ -77,6 +77,21 @@ impl Home {
         command(&self.path(), &self.components, arguments)
     }
 
+    /// The program on this home as a user without privileges, whoever runs the tests:
+    /// for root in a user namespace where it is somebody else, so that it has no
+    /// capability of the machine's, and nothing that it starts gets one.
+    pub(crate) fn unprivileged(&self, arguments: &[&str]) -> Command {
+        let plain = self.command(arguments);
+        if !rustix::process::geteuid().is_root() {
+            return plain;
+        }
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-user=1000", "--map-group=1000", "--"]).arg(program());
+        command.args(arguments);
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
     /// Runs the program to its end, without input.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         run(self.command(arguments))

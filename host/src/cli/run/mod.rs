@@ -11,7 +11,7 @@ mod words;
 use super::host::Host;
 use super::{
     EXIT_CUT, EXIT_FAILED, EXIT_LEASE, EXIT_PENDING, EXIT_REFUSED, EXIT_REJECTED, EXIT_USAGE,
-    Failure, from_outside, runtime, show,
+    Failure, become_host, from_outside, runtime, show,
 };
 use crate::client::{Client, ClientError};
 use crate::engine::MODES;
@@ -80,6 +80,7 @@ impl Run {
             return Err(Failure::new(EXIT_USAGE, why));
         }
         let script = words::script(&self.command);
+        become_host()?;
         let runtime = runtime()?;
         let code = runtime.block_on(self.hosted(script));
         runtime.shutdown_background();
