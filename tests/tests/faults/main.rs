@@ -12,16 +12,13 @@
 )]
 
 mod aftermath;
-mod client;
 mod deaf;
 mod hosts;
 mod idle;
 mod lying;
 mod matrix;
-mod place;
-mod processes;
 mod receipts;
 mod replays;
 mod seeded;
-mod steps;
-mod told;
+
+use placet_tests::live::{client, place, processes, steps, told};
