@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-/// What may be refused: a decision where somebody else, or a restart, was first, and the
-/// interruption of a turn that is over.
-const EXPECTED: [(&str, &str); 2] =
-    [("approval/decide", "approvalAlreadyResolved"), ("turn/interrupt", "commandRejected")];
+/// What may be refused: a decision where somebody else, or a restart, was first, also on one
+/// stage of several, and the interruption of a turn that is over.
+const EXPECTED: [(&str, &str); 3] = [
+    ("approval/decide", "approvalAlreadyResolved"),
+    ("approval/decide", "approvalRequirementStale"),
+    ("turn/interrupt", "commandRejected"),
+];
 
 /// What was told in all lives.
 #[derive(Default)]

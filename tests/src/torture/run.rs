@@ -22,7 +22,7 @@ const CLIENTS: usize = 4;
 const SESSIONS_EACH: usize = 2;
 
 /// When a kill comes, most of them in this time from the host's start.
-const LIFE_MS: (usize, usize) = (150, 900);
+const LIFE_MS: (usize, usize) = (250, 1300);
 
 /// The others, one in so many, while the host starts and recovers its sessions.
 const YOUNG_ONE_IN: usize = 8;

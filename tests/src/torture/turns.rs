@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Turns after which a session is left for a new one, so that loading one stays short.
-const TURNS_MAX: u32 = 40;
+const TURNS_MAX: u32 = 12;
 
 /// Commands of one turn.
 const COMMANDS_MAX: usize = 4;
@@ -38,9 +38,11 @@ impl Work {
         let mark = &self.mark;
         let line = format!("echo {mark}-{number} >> ran/{number}");
         // Some go on for a while, so that a kill meets them at work.
-        let command = match random.below(6) {
+        let command = match random.below(8) {
             0 => format!("{line} && sleep 0.05"),
             1 => format!("{line}; sleep 0.2"),
+            // Two stages that are asked about one after the other.
+            2 => format!("{line} && echo {mark}-{number} >> also.txt"),
             _ => line,
         };
         json!({"tool": "shell", "args": {"command": command}})
