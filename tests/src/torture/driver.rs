@@ -47,7 +47,6 @@ impl Life {
 }
 
 /// One client.
-
 pub(super) struct Driver<'a> {
     pub(super) work: &'a Work,
     pub(super) client: Client,
