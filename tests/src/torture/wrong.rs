@@ -20,13 +20,15 @@ pub enum Kind {
     Untrue,
     /// A record that is not as it was written, or that marks and words tell differently.
     Record,
+    /// A host that ended by itself, or could not begin.
+    Ended,
     /// Work that does not come to an end although the host lives.
     Unfinished,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Lost,
         Kind::DoubleTerminal,
         Kind::DuplicateSuccessor,
@@ -35,6 +37,7 @@ impl Kind {
         Kind::PendingLost,
         Kind::Untrue,
         Kind::Record,
+        Kind::Ended,
         Kind::Unfinished,
     ];
 
@@ -49,6 +52,7 @@ impl Kind {
             Kind::PendingLost => "pending_lost",
             Kind::Untrue => "untrue",
             Kind::Record => "records",
+            Kind::Ended => "hosts_ended",
             Kind::Unfinished => "unfinished",
         }
     }

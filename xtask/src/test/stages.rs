@@ -21,7 +21,7 @@ const RUST_SDK_CASES: &str = "tests/clients/rust/cases.txt";
 const WITH_HOSTS: [&str; 5] = ["rust", "python", "rust-sdk", "demo", "torture"];
 
 /// What the torturer holds to a bar, and what it must never see; see `tests/src/torture`.
-const TORTURE_CASES: [&str; 13] = [
+const TORTURE_CASES: [&str; 14] = [
     "kills",
     "kills_in_flight",
     "decisions",
@@ -34,6 +34,7 @@ const TORTURE_CASES: [&str; 13] = [
     "pending_lost",
     "untrue",
     "records",
+    "hosts_ended",
     "unfinished",
 ];
 
