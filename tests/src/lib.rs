@@ -3,7 +3,7 @@
 //!
 //! Read `evaluator` for the trait that both runners have, `session` for the
 //! host and the invariants that it checks after every step, `script` for how a
-//! scenario is written.
+//! scenario is written; `live` for real hosts, `torture` for what kills them.
 
 pub mod brackets;
 pub mod component;
@@ -11,6 +11,7 @@ pub mod erasure;
 pub mod evaluator;
 pub mod generate;
 pub mod invariants;
+pub mod live;
 pub mod native;
 pub mod oracle;
 pub mod pair;
@@ -19,5 +20,6 @@ pub mod rules;
 pub mod script;
 pub mod session;
 pub mod targets;
+pub mod torture;
 pub mod transcript;
 pub mod vectors;

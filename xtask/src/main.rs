@@ -11,7 +11,7 @@ mod usage;
 mod wasm;
 mod workspace;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use usage::{USAGE, Verb, parse};
 use workspace::{Workspace, cargo};
@@ -28,6 +28,11 @@ fn run(verb: Verb) -> anyhow::Result<bool> {
         Verb::WriteCases => test::write_cases(&workspace)?,
         Verb::Demo { placet, check: false } => demo::run(&workspace, placet)?,
         Verb::Demo { placet, check: true } => demo::check(&workspace, placet)?,
+        Verb::Torture { rest } => {
+            components::run(&workspace)?;
+            process::run(process::cargo_in(&workspace.root, cargo()).args(["build", "--locked"]))?;
+            process::run(Command::new(workspace.torture()).args(rest))?;
+        }
         Verb::Bench { rest } => {
             components::run(&workspace)?;
             // The dev profile and the default members: what `test` has built is used again.

@@ -16,6 +16,10 @@ usage: cargo xtask VERB [OPTIONS]
   test                     run every stage and print a table of cases and seconds
       --only STAGE         this stage and what it needs; may be repeated
       --write-cases        list the Rust cases and write them to tests/cases.txt
+  torture                  kill hosts under load at random moments, and hold what they told against the log
+      --seconds N          for so long (30)
+      --kills N            or until so many kills
+      --seed N             where choices come from, also $PLACET_SEED
   tidy                     check boundaries, layout and left-overs
   bench [-- OPTIONS]       run the benches; OPTIONS go to criterion
   help                     print this text
@@ -55,6 +59,11 @@ pub(crate) enum Verb {
         /// Whether the demo's output is checked.
         check: bool,
     },
+    /// Kill hosts and check what is left.
+    Torture {
+        /// What is handed on to the torturer.
+        rest: Vec<String>,
+    },
     /// Run the benches.
     Bench {
         /// What is handed on to cargo.
@@ -77,6 +86,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Verb, String> {
         "tidy" => alone(verb, rest, Verb::Tidy),
         "test" => test(rest),
         "demo" => demo(rest),
+        "torture" => torture(rest),
         "bench" => Ok(Verb::Bench { rest: rest.to_vec() }),
         other => Err(format!("there is no verb `{other}`")),
     }
@@ -113,6 +123,24 @@ fn test(rest: &[String]) -> Result<Verb, String> {
     }
 }
 
+fn torture(rest: &[String]) -> Result<Verb, String> {
+    for pair in rest.chunks(2) {
+        let (name, number) = match pair {
+            [name, number] => (name, number.parse::<u64>().is_ok()),
+            [name] => (name, false),
+            _ => continue,
+        };
+        match (name.as_str(), number) {
+            ("--seconds" | "--kills" | "--seed", true) => {}
+            ("--seconds" | "--kills" | "--seed", false) => {
+                return Err(format!("{name} needs a number"));
+            }
+            (other, _) => return Err(format!("`torture` takes no argument `{other}`")),
+        }
+    }
+    Ok(Verb::Torture { rest: rest.to_vec() })
+}
+
 fn demo(rest: &[String]) -> Result<Verb, String> {
     let (mut placet, mut check) = (None, false);
     let mut words = rest.iter();
@@ -145,6 +173,8 @@ mod tests {
         assert_eq!(parsed("test --only tidy --only rust"), Ok(Verb::Test { only: two }));
         let placet = Some(PathBuf::from("p"));
         assert_eq!(parsed("demo --check --placet p"), Ok(Verb::Demo { placet, check: true }));
+        let rest = ["--kills", "9", "--seed", "4"].map(str::to_owned).to_vec();
+        assert_eq!(parsed("torture --kills 9 --seed 4"), Ok(Verb::Torture { rest }));
         assert_eq!(parsed("test --help"), Ok(Verb::Help));
     }
 
@@ -157,6 +187,9 @@ mod tests {
             ("test --only", "needs a stage"),
             ("test --only nothing", "the stages are setup"),
             ("demo --placet", "needs a path"),
+            ("torture --kills", "needs a number"),
+            ("torture --seconds soon", "needs a number"),
+            ("torture now", "no argument `now`"),
         ] {
             let mistake = parsed(line).unwrap_err();
             assert!(mistake.contains(part), "{line}: {mistake}");
@@ -165,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_usage_names_every_verb() {
-        for verb in ["setup", "components", "demo", "test", "tidy", "bench", "help"] {
+        for verb in ["setup", "components", "demo", "test", "torture", "tidy", "bench", "help"] {
             assert!(USAGE.contains(&format!("\n  {verb}")), "{verb}");
         }
     }

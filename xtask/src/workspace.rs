@@ -42,6 +42,11 @@ impl Workspace {
         self.target.join("debug/placet")
     }
 
+    /// The torturer, which `cargo build` makes beside it.
+    pub(crate) fn torture(&self) -> PathBuf {
+        self.target.join("debug/torture")
+    }
+
     /// The path as shown to people: relative to the repository where it lies inside.
     pub(crate) fn shown<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
         path.strip_prefix(&self.root).unwrap_or(path).display()

@@ -12,17 +12,14 @@
 )]
 
 mod aftermath;
-mod client;
 mod deaf;
 mod hosts;
 mod idle;
 mod lying;
 mod matrix;
 mod own;
-mod place;
-mod processes;
 mod receipts;
 mod replays;
 mod seeded;
-mod steps;
-mod told;
+
+use placet_tests::live::{client, place, processes, steps, told};

@@ -18,7 +18,28 @@ const PYTHON_CASES: &str = "tests/clients/python/cases.txt";
 const RUST_SDK_CASES: &str = "tests/clients/rust/cases.txt";
 
 /// The stages that start hosts: each host writes down what it sends, and the stage `frames` decodes it.
-const WITH_HOSTS: [&str; 4] = ["rust", "python", "rust-sdk", "demo"];
+const WITH_HOSTS: [&str; 5] = ["rust", "python", "rust-sdk", "demo", "torture"];
+
+/// What the torturer holds to a bar, and what it must never see; see `tests/src/torture`.
+const TORTURE_CASES: [&str; 14] = [
+    "kills",
+    "kills_in_flight",
+    "decisions",
+    "rate",
+    "lost",
+    "double_terminals",
+    "duplicate_successors",
+    "double_starts",
+    "unasked_starts",
+    "pending_lost",
+    "untrue",
+    "records",
+    "hosts_ended",
+    "unfinished",
+];
+
+/// For how long hosts are killed in the stage `torture`.
+const TORTURE_SECONDS: u64 = 30;
 
 /// How the cases of a stage are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +63,7 @@ pub(crate) struct Stage {
 }
 
 /// In the order in which they run.
-pub(crate) const STAGES: [Stage; 12] = [
+pub(crate) const STAGES: [Stage; 13] = [
     Stage { name: "setup", needs: &[], format: Format::Whole },
     Stage { name: "components", needs: &["setup"], format: Format::Whole },
     Stage { name: "tidy", needs: &[], format: Format::Plain },
@@ -54,6 +75,7 @@ pub(crate) const STAGES: [Stage; 12] = [
     Stage { name: "sdk-build", needs: &["setup"], format: Format::Whole },
     Stage { name: "rust-sdk", needs: &["components", "build", "sdk-build"], format: Format::Plain },
     Stage { name: "demo", needs: &["components", "build"], format: Format::Plain },
+    Stage { name: "torture", needs: &["components", "build"], format: Format::Plain },
     // Of the stages that ran, this time or before.
     Stage { name: "frames", needs: &["sdk-build"], format: Format::Plain },
 ];
@@ -100,6 +122,12 @@ impl Stage {
                 command.arg("--check").arg("--placet").arg(&placet);
                 command
             }
+            "torture" => {
+                let mut command = Command::new(workspace.torture());
+                command.current_dir(&workspace.root);
+                command.arg("--seconds").arg(TORTURE_SECONDS.to_string());
+                command
+            }
             "sdk-build" => clients::build(workspace),
             "rust-sdk" => {
                 let mut command = Command::new(clients::program(workspace, "cases"));
@@ -127,6 +155,10 @@ impl Stage {
             "python" => Some((read_list(root, PYTHON_CASES)?, PYTHON_CASES)),
             "rust-sdk" => Some((read_list(root, RUST_SDK_CASES)?, RUST_SDK_CASES)),
             "demo" => Some((claims::names(), "xtask/src/demo/claims.rs")),
+            "torture" => {
+                let cases = TORTURE_CASES.map(str::to_owned).to_vec();
+                Some((cases, "xtask/src/test/stages.rs"))
+            }
             "frames" => {
                 let cases = [&["decoder"], &WITH_HOSTS[..], &["allow_list"]].concat();
                 let cases = cases.into_iter().map(str::to_owned).collect();

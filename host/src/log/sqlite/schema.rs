@@ -131,7 +131,14 @@ fn probe(path: &Path) -> Result<Found, LogError> {
         Ok(metadata) if metadata.len() == 0 => return Ok(Found::Nothing),
         Ok(_) => {}
     }
-    check_ours(&open_immutable(path)?, path)
+    let connection = open_immutable(path)?;
+    // A host that is killed in a checkpoint may leave a first page that counts pages which
+    // only the write-ahead file has. That is no damage, and the first page is all that
+    // counts here; this keeps SQLite from refusing the file for it.
+    connection
+        .pragma_update(None, "writable_schema", true)
+        .map_err(|error| cannot_open(path, error))?;
+    check_ours(&connection, path)
 }
 
 /// Checks the two numbers by which we know our files.

@@ -94,6 +94,42 @@ async fn a_newer_format_is_seen_in_the_write_ahead_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_that_was_cut_short_is_no_damage() {
+    let home = tempfile::tempdir().unwrap();
+    let log = open(home.path());
+    session(&log, "s").await;
+    drop(log);
+    let grown = raw(home.path());
+    grown
+        .execute_batch(
+            "PRAGMA wal_autocheckpoint = 0;
+             INSERT INTO snapshots VALUES ('s', 1, 1, zeroblob(100000))",
+        )
+        .unwrap();
+    let copy = || {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["placet.db", "placet.db-wal"] {
+            fs::copy(home.path().join(name), folder.path().join(name)).unwrap();
+        }
+        folder
+    };
+    let (whole, cut) = (copy(), copy());
+    raw(whole.path()).query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let first = fs::read(whole.path().join("placet.db")).unwrap()[..4096].to_vec();
+    // As far as a checkpoint comes whose process is killed behind its first page.
+    let main = cut.path().join("placet.db");
+    let mut bytes = fs::read(&main).unwrap();
+    let pages = u32::from_be_bytes(first[28..32].try_into().unwrap()) as usize;
+    assert!(pages > bytes.len() / 4096, "the first page counts what is not there yet");
+    bytes[..4096].copy_from_slice(&first);
+    fs::write(&main, bytes).unwrap();
+
+    drop(SqliteLog::open_read_only(cut.path()).unwrap());
+    let log = open(cut.path());
+    assert_eq!(log.sessions().await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_empty_file_becomes_a_log() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("placet.db"), b"").unwrap();

@@ -1,17 +1,17 @@
 //! Looking for processes that should not be there any more.
 
-use crate::client::PATIENCE;
+use super::client::PATIENCE;
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::{Duration, Instant};
 
 /// A moment before looking again at something that sends no event.
-pub(crate) fn pause() {
+pub fn pause() {
     std::thread::sleep(Duration::from_millis(3));
 }
 
 /// Waits until no process carries `mark` on its command line, and until no
 /// supervisor is left whose host has ended, but for those of `before`.
-pub(crate) fn no_survivor(mark: &str, before: &[u32]) {
+pub fn no_survivor(mark: &str, before: &[u32]) {
     let until = Instant::now() + PATIENCE;
     // Those of hosts that other tests end meanwhile are theirs to wait for.
     let mut orphans = orphaned_supervisors();
@@ -28,12 +28,12 @@ pub(crate) fn no_survivor(mark: &str, before: &[u32]) {
 }
 
 /// The processes that carry `mark` on their command line.
-pub(crate) fn with(mark: &str) -> Vec<u32> {
+pub fn with(mark: &str) -> Vec<u32> {
     pids().filter(|pid| command_line(*pid).contains(mark)).collect()
 }
 
 /// Ends what a failed check has found, so that it stays behind on no machine.
-pub(crate) fn end(mark: &str) {
+pub fn end(mark: &str) {
     for pid in with(mark) {
         if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
             // It may have ended by itself.
@@ -43,7 +43,7 @@ pub(crate) fn end(mark: &str) {
 }
 
 /// Supervisors that were handed to one of our own ancestors: their host has ended.
-pub(crate) fn orphaned_supervisors() -> Vec<u32> {
+pub fn orphaned_supervisors() -> Vec<u32> {
     let mut ancestors = Vec::new();
     let mut next = parent(std::process::id());
     while let Some(pid) = next {

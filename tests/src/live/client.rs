@@ -4,7 +4,7 @@
 //! set, any step may be the last. A frame counts as told when its whole line
 //! arrived, also when that happened after the host was gone.
 
-use crate::told::{Sent, Told};
+use super::told::{Sent, Told};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +13,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long a step may take; the steps themselves take milliseconds.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The host has ended and said nothing more.
 #[derive(Debug)]
-pub(crate) struct Gone;
+pub struct Gone;
 
 /// The result of a request, or its error.
-pub(crate) type Reply = Result<Value, Value>;
+pub type Reply = Result<Value, Value>;
 
 #[derive(Default)]
 struct Inbox {
@@ -31,7 +31,7 @@ struct Inbox {
 type Shared = Arc<(Mutex<Inbox>, Condvar)>;
 
 /// One connection.
-pub(crate) struct Client {
+pub struct Client {
     output: Option<Box<dyn Write + Send>>,
     inbox: Shared,
     reader: Option<JoinHandle<()>>,
@@ -40,10 +40,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(
-        output: impl Write + Send + 'static,
-        input: impl Read + Send + 'static,
-    ) -> Client {
+    /// A client that writes to `output` and reads from `input`.
+    pub fn new(output: impl Write + Send + 'static, input: impl Read + Send + 'static) -> Client {
         let inbox = Shared::default();
         let deaf = Arc::new(AtomicBool::new(false));
         let (to, stop) = (Arc::clone(&inbox), Arc::clone(&deaf));
@@ -58,14 +56,14 @@ impl Client {
     }
 
     /// Writes a line as it is.
-    pub(crate) fn line(&mut self, line: &str) -> Result<(), Gone> {
+    pub fn line(&mut self, line: &str) -> Result<(), Gone> {
         let output = self.output.as_mut().ok_or(Gone)?;
         let written = output.write_all(format!("{line}\n").as_bytes());
         written.and_then(|()| output.flush()).map_err(|_| Gone)
     }
 
     /// Sends a request and returns its id.
-    pub(crate) fn send(&mut self, method: &str, params: Value) -> Result<u64, Gone> {
+    pub fn send(&mut self, method: &str, params: Value) -> Result<u64, Gone> {
         let id = self.sent.len() as u64 + 1;
         let frame = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.sent.push(Sent { id, method: method.to_owned(), params });
@@ -73,7 +71,7 @@ impl Client {
     }
 
     /// A request and its answer.
-    pub(crate) fn call(&mut self, method: &str, params: Value) -> Result<Reply, Gone> {
+    pub fn call(&mut self, method: &str, params: Value) -> Result<Reply, Gone> {
         let id = self.send(method, params)?;
         let frame = self.wait(&format!("the answer to {method}"), |frame| {
             frame.get("method").is_none() && frame["id"] == id
@@ -85,7 +83,7 @@ impl Client {
     }
 
     /// A request that has to succeed if the host lives to answer it.
-    pub(crate) fn ok(&mut self, method: &str, params: Value) -> Result<Value, Gone> {
+    pub fn ok(&mut self, method: &str, params: Value) -> Result<Value, Gone> {
         match self.call(method, params)? {
             Ok(result) => Ok(result),
             Err(error) => panic!("{method} was refused: {error}"),
@@ -93,7 +91,7 @@ impl Client {
     }
 
     /// The first frame, of all so far and those to come, that is wanted.
-    pub(crate) fn wait(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value, Gone> {
+    pub fn wait(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value, Gone> {
         let (inbox, news) = &*self.inbox;
         let until = Instant::now() + PATIENCE;
         let mut inbox = inbox.lock().unwrap();
@@ -112,30 +110,43 @@ impl Client {
         }
     }
 
+    /// The frames behind the first `seen`; waits a while until there is one.
+    pub fn after(&self, seen: usize, wait: Duration) -> Result<Vec<Value>, Gone> {
+        let (inbox, news) = &*self.inbox;
+        let inbox = inbox.lock().unwrap();
+        let idle = |inbox: &mut Inbox| inbox.frames.len() <= seen && !inbox.ended;
+        let (inbox, _) = news.wait_timeout_while(inbox, wait, idle).unwrap();
+        match inbox.frames.get(seen..) {
+            Some(frames) if !frames.is_empty() => Ok(frames.to_vec()),
+            _ if inbox.ended => Err(Gone),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Whether the host has ended its output.
-    pub(crate) fn ended(&self) -> bool {
+    pub fn ended(&self) -> bool {
         self.inbox.0.lock().unwrap().ended
     }
 
     /// Ends our output: EOF for the host.
-    pub(crate) fn eof(&mut self) {
+    pub fn eof(&mut self) {
         self.output = None;
     }
 
     /// Closes our end of the host's output with the next frame that arrives.
-    pub(crate) fn stop_reading(&mut self) {
+    pub fn stop_reading(&mut self) {
         self.deaf.store(true, Ordering::SeqCst);
     }
 
     /// Waits until nothing is read any more.
-    pub(crate) fn join_reader(&mut self) {
+    pub fn join_reader(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();
         }
     }
 
     /// Everything that was said on this connection.
-    pub(crate) fn told(&mut self) -> Told {
+    pub fn told(&mut self) -> Told {
         Told { sent: self.sent.clone(), frames: self.inbox.0.lock().unwrap().frames.clone() }
     }
 }

@@ -6,28 +6,33 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A request that a client sent.
 #[derive(Clone)]
-pub(crate) struct Sent {
-    pub(crate) id: u64,
-    pub(crate) method: String,
-    pub(crate) params: Value,
+pub struct Sent {
+    /// The id of the request.
+    pub id: u64,
+    /// Its method.
+    pub method: String,
+    /// Its parameters.
+    pub params: Value,
 }
 
 /// All that was said on one connection.
 #[derive(Clone)]
-pub(crate) struct Told {
-    pub(crate) sent: Vec<Sent>,
-    pub(crate) frames: Vec<Value>,
+pub struct Told {
+    /// What the client asked.
+    pub sent: Vec<Sent>,
+    /// What it was told.
+    pub frames: Vec<Value>,
 }
 
 impl Told {
     /// The answer to a request, if one came.
-    pub(crate) fn answer(&self, id: u64) -> Option<&Value> {
+    pub fn answer(&self, id: u64) -> Option<&Value> {
         self.frames.iter().find(|frame| frame.get("method").is_none() && frame["id"] == id)
     }
 }
 
 /// The methods whose ids and acks the ledger keeps.
-pub(crate) const COMMANDS: [&str; 6] = [
+pub const COMMANDS: [&str; 6] = [
     "session/start",
     "turn/start",
     "turn/interrupt",
@@ -41,10 +46,11 @@ const MOMENTARY: [&str; 3] = ["session/started", "session/statusChanged", "sessi
 
 /// What the log of one session holds.
 #[derive(Default)]
-pub(crate) struct Held {
-    pub(crate) headers: Vec<Header>,
+pub struct Held {
+    /// The headers of its records.
+    pub headers: Vec<Header>,
     /// What view/page shows: `{method, params}`.
-    pub(crate) events: Vec<Value>,
+    pub events: Vec<Value>,
 }
 
 impl Held {
@@ -59,7 +65,7 @@ impl Held {
     }
 
     /// The acks of the ledger by command id. Of two records for one id the first counts.
-    pub(crate) fn acks(&self) -> BTreeMap<String, Value> {
+    pub fn acks(&self) -> BTreeMap<String, Value> {
         let mut acks = BTreeMap::new();
         for (_, mark) in self.marks() {
             if let Mark::Command { id, ack, .. } = mark {
@@ -70,7 +76,7 @@ impl Held {
     }
 
     /// Where approvals open, in order.
-    pub(crate) fn opens(&self) -> Vec<(u64, String)> {
+    pub fn opens(&self) -> Vec<(u64, String)> {
         self.marks()
             .filter_map(|(at, mark)| match mark {
                 Mark::Opens { approval } => Some((at, approval.clone())),
@@ -80,7 +86,7 @@ impl Held {
     }
 
     /// Where approvals close, in order.
-    pub(crate) fn closes(&self) -> Vec<(u64, String)> {
+    pub fn closes(&self) -> Vec<(u64, String)> {
         self.marks()
             .filter_map(|(at, mark)| match mark {
                 Mark::Closes { approval } => Some((at, approval.clone())),
@@ -90,7 +96,7 @@ impl Held {
     }
 
     /// Approvals that are open and not closed.
-    pub(crate) fn pending(&self) -> BTreeSet<String> {
+    pub fn pending(&self) -> BTreeSet<String> {
         let closed: BTreeSet<String> = self.closes().into_iter().map(|(_, id)| id).collect();
         let opened = self.opens().into_iter().map(|(_, id)| id);
         opened.filter(|id| !closed.contains(id)).collect()
@@ -102,7 +108,7 @@ impl Held {
     }
 
     /// What no log may hold: an id opened, closed, resolved, started or taken twice.
-    pub(crate) fn doubles(&self) -> Vec<String> {
+    pub fn doubles(&self) -> Vec<String> {
         let mut seen = BTreeSet::new();
         let mut twice = Vec::new();
         for (at, mark) in self.marks() {
@@ -129,7 +135,7 @@ impl Held {
 }
 
 /// What a client was told that the log does not hold, a sentence each.
-pub(crate) fn violations(told: &Told, held: &Held) -> Vec<String> {
+pub fn violations(told: &Told, held: &Held) -> Vec<String> {
     let checker = Checker { held, acks: held.acks(), opens: held.opens() };
     let mut found = Vec::new();
     for frame in &told.frames {

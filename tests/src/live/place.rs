@@ -1,32 +1,35 @@
 //! A home and a workspace of one run, hosts on them, and what lies there afterwards.
 
-use crate::client::{Client, PATIENCE};
-use crate::processes;
-use crate::steps;
-use crate::told::Told;
+use super::client::{Client, PATIENCE};
+use super::processes;
+use super::steps;
+use super::told::Told;
 use placet::log::Header;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::OpenOptions;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// `target/debug`, where the tests were built.
+/// `target/debug`, where the tests were built: they run there or in `deps` below.
 fn target() -> PathBuf {
     let own = std::env::current_exe().unwrap();
-    own.parent().and_then(Path::parent).unwrap().to_owned()
+    let folder = own.parent().unwrap();
+    let is_below = folder.file_name().is_some_and(|name| name == "deps");
+    if is_below { folder.parent().unwrap().to_owned() } else { folder.to_owned() }
 }
 
 /// The `placet` binary.
-pub(crate) fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     let binary = target().join("placet");
     assert!(binary.is_file(), "{} is missing: run `cargo build -p placet`", binary.display());
     binary
 }
 
 /// The folder of the components.
-pub(crate) fn components() -> PathBuf {
+pub fn components() -> PathBuf {
     let folder = match std::env::var_os("PLACET_COMPONENTS") {
         Some(named) => PathBuf::from(named),
         None => target().parent().unwrap().join("components"),
@@ -37,10 +40,10 @@ pub(crate) fn components() -> PathBuf {
 }
 
 /// A folder with the compiled components, made once: compiling takes seconds.
-pub(crate) fn warm_cache() -> &'static Path {
+pub fn warm_cache() -> &'static Path {
     static CACHE: OnceLock<PathBuf> = OnceLock::new();
     CACHE.get_or_init(|| {
-        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults-warm");
+        let home = target().with_file_name("tmp").join("faults-warm");
         let made = Command::new(binary())
             .arg("--components")
             .env("PLACET_HOME", &home)
@@ -53,9 +56,10 @@ pub(crate) fn warm_cache() -> &'static Path {
 }
 
 /// One home with one workspace; its id is in every command that runs there.
-pub(crate) struct Place {
+pub struct Place {
     root: tempfile::TempDir,
-    pub(crate) id: String,
+    /// Its id.
+    pub id: String,
     /// Supervisors that others have left behind.
     orphans: Vec<u32>,
 }
@@ -67,7 +71,9 @@ impl Drop for Place {
 }
 
 impl Place {
-    pub(crate) fn new() -> Place {
+    /// A fresh one, with the components compiled.
+    #[expect(clippy::new_without_default, reason = "it makes folders")]
+    pub fn new() -> Place {
         let root = tempfile::tempdir().unwrap();
         let id = format!("fault-{}", uuid::Uuid::new_v4());
         let place = Place { root, id, orphans: processes::orphaned_supervisors() };
@@ -83,34 +89,36 @@ impl Place {
         place
     }
 
-    pub(crate) fn home(&self) -> PathBuf {
+    /// The folder of its home.
+    pub fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
 
-    pub(crate) fn workspace(&self) -> PathBuf {
+    /// The folder of its workspace.
+    pub fn workspace(&self) -> PathBuf {
         self.root.path().join("work")
     }
 
     /// Waits until nothing is left of the hosts that ended here.
-    pub(crate) fn no_survivor(&self) {
+    pub fn no_survivor(&self) {
         processes::no_survivor(&self.id, &self.orphans);
     }
 
     /// How many times the command has appended its id to its file.
-    pub(crate) fn runs(&self) -> usize {
+    pub fn runs(&self) -> usize {
         let text = std::fs::read_to_string(self.workspace().join("ran.txt")).unwrap_or_default();
         text.lines().filter(|line| *line == self.id).count()
     }
 
     /// A host that passed its handshake.
-    pub(crate) fn host(&self) -> Host {
+    pub fn host(&self) -> Host {
         let mut host = self.host_with(&[]);
         steps::greet(&mut host.client).unwrap();
         host
     }
 
     /// A host with more in its environment, before its handshake.
-    pub(crate) fn host_with(&self, environment: &[(&str, String)]) -> Host {
+    pub fn host_with(&self, environment: &[(&str, String)]) -> Host {
         let path = self.root.path().join("stderr.txt");
         let errors = OpenOptions::new().create(true).append(true).open(path).unwrap();
         let mut child = Command::new(binary())
@@ -127,22 +135,40 @@ impl Place {
             .spawn()
             .unwrap();
         let client = Client::new(child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        Host { child, client }
+        Host { process: Process(child), client }
+    }
+
+    /// A connection on the socket of the host that lives, once it has one.
+    pub fn connect(&self) -> Option<Client> {
+        let sockets = std::fs::read_dir(self.home().join("hosts")).ok()?;
+        let mut paths = sockets.filter_map(|entry| Some(entry.ok()?.path()));
+        paths.find_map(|path| {
+            let is_socket = path.extension().is_some_and(|extension| extension == "sock");
+            // Nobody listens on those that killed hosts have left.
+            let stream = is_socket.then(|| UnixStream::connect(path).ok()).flatten()?;
+            Some(Client::new(stream.try_clone().ok()?, stream))
+        })
+    }
+
+    /// Leaves the folders behind, for a person who looks at a failure; where they are.
+    pub fn keep(&mut self) -> PathBuf {
+        self.root.disable_cleanup(true);
+        self.root.path().to_owned()
     }
 
     /// What hosts said on stderr, for a person who looks at a failure.
-    pub(crate) fn complaints(&self) -> String {
+    pub fn complaints(&self) -> String {
         std::fs::read_to_string(self.root.path().join("stderr.txt")).unwrap_or_default()
     }
 
     /// The database as a reader sees it, whoever else has it open.
-    pub(crate) fn database(&self) -> Connection {
+    pub fn database(&self) -> Connection {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Connection::open_with_flags(self.home().join("placet.db"), flags).unwrap()
     }
 
     /// The one session, if it has a row, and its headers.
-    pub(crate) fn session(&self) -> Option<(String, Vec<Header>)> {
+    pub fn session(&self) -> Option<(String, Vec<Header>)> {
         let db = self.database();
         let sessions: Vec<String> = rows(&db, "SELECT session FROM sessions", |row| row.get(0));
         assert!(sessions.len() < 2, "one session was started, these are there: {sessions:?}");
@@ -154,7 +180,7 @@ impl Place {
     }
 
     /// Runs `placet log verify` and says what it found wrong.
-    pub(crate) fn verify(&self, session: &str) -> Option<String> {
+    pub fn verify(&self, session: &str) -> Option<String> {
         let verified = Command::new(binary())
             .args(["log", "verify", session])
             .env("PLACET_HOME", self.home())
@@ -165,7 +191,7 @@ impl Place {
 }
 
 /// All rows of a query.
-pub(crate) fn rows<T>(
+pub fn rows<T>(
     db: &Connection,
     query: &str,
     read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
@@ -175,42 +201,61 @@ pub(crate) fn rows<T>(
 }
 
 /// A host process and the connection to it.
-pub(crate) struct Host {
-    child: Child,
-    pub(crate) client: Client,
+pub struct Host {
+    /// The process.
+    pub process: Process,
+    /// The connection on its pipes.
+    pub client: Client,
 }
 
 impl Host {
     /// SIGKILL; what it said before.
-    pub(crate) fn kill(mut self) -> Told {
-        self.child.kill().unwrap();
+    pub fn kill(mut self) -> Told {
+        self.process.kill();
         self.end().1
     }
 
     /// EOF; its exit status and everything it said.
-    pub(crate) fn close(mut self) -> (ExitStatus, Told) {
+    pub fn close(mut self) -> (ExitStatus, Told) {
         self.client.eof();
         self.end()
     }
 
     fn end(&mut self) -> (ExitStatus, Told) {
-        let until = Instant::now() + PATIENCE;
-        let status = loop {
-            match self.child.try_wait().unwrap() {
-                Some(status) => break status,
-                None if Instant::now() < until => processes::pause(),
-                None => panic!("the host did not end; frames: {:#?}", self.client.told().frames),
-            }
+        let Some(status) = self.process.ended() else {
+            panic!("the host did not end; frames: {:#?}", self.client.told().frames);
         };
         self.client.join_reader();
         (status, self.client.told())
     }
 }
 
-impl Drop for Host {
+/// The process of a host; it does not outlive this.
+pub struct Process(Child);
+
+impl Process {
+    /// Sends SIGKILL.
+    pub fn kill(&mut self) {
+        self.0.kill().unwrap();
+    }
+
+    /// How it ended, if it does so in time.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.0.try_wait().unwrap() {
+                Some(status) => return Some(status),
+                None if Instant::now() < until => processes::pause(),
+                None => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Process {
     fn drop(&mut self) {
         // After a failure, so that nothing is left of it; it may have ended long ago.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

@@ -1,8 +1,8 @@
 //! What a client does, step by step. Every step may find that the host is gone.
 
-use crate::client::{Client, Gone};
-use crate::place::Place;
-use crate::processes::pause;
+use super::client::{Client, Gone};
+use super::place::Place;
+use super::processes::pause;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -10,18 +10,18 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Instant;
 
 /// A command id that only a client mints.
-pub(crate) fn command_id() -> String {
+pub fn command_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
 
 /// The handshake.
-pub(crate) fn greet(client: &mut Client) -> Result<(), Gone> {
+pub fn greet(client: &mut Client) -> Result<(), Gone> {
     client.ok("initialize", json!({"clientInfo": {"name": "fault_client", "version": "1"}}))?;
     client.line(r#"{"jsonrpc":"2.0","method":"initialized"}"#)
 }
 
 /// Opens a session in the workspace.
-pub(crate) fn start(place: &Place, client: &mut Client, mode: &str) -> Result<String, Gone> {
+pub fn start(place: &Place, client: &mut Client, mode: &str) -> Result<String, Gone> {
     let params = json!({
         "commandId": command_id(), "workspaceRoot": place.workspace(), "approvalMode": mode,
     });
@@ -30,12 +30,12 @@ pub(crate) fn start(place: &Place, client: &mut Client, mode: &str) -> Result<St
 }
 
 /// Comes back to a session.
-pub(crate) fn resume(client: &mut Client, session: &str) -> Result<Value, Gone> {
+pub fn resume(client: &mut Client, session: &str) -> Result<Value, Gone> {
     client.ok("session/resume", json!({"commandId": command_id(), "sessionId": session}))
 }
 
 /// Starts a turn and returns its id.
-pub(crate) fn turn(client: &mut Client, session: &str, text: &str) -> Result<String, Gone> {
+pub fn turn(client: &mut Client, session: &str, text: &str) -> Result<String, Gone> {
     let params = json!({
         "sessionId": session, "commandId": command_id(),
         "input": [{"type": "text", "text": text}],
@@ -45,7 +45,7 @@ pub(crate) fn turn(client: &mut Client, session: &str, text: &str) -> Result<Str
 
 /// The command of a place: two stages that are asked about around a safe one. It
 /// appends its id, says so, and waits at a gate, so that a crash meets it alive.
-pub(crate) fn command(place: &Place) -> String {
+pub fn command(place: &Place) -> String {
     let id = &place.id;
     let gate = place.workspace().join(format!("gate-{id}"));
     if !gate.exists() {
@@ -56,7 +56,7 @@ pub(crate) fn command(place: &Place) -> String {
 }
 
 /// The request for a stage of a turn's action.
-pub(crate) fn asked(client: &Client, turn: &str, index: u64) -> Result<Value, Gone> {
+pub fn asked(client: &Client, turn: &str, index: u64) -> Result<Value, Gone> {
     let frame = client.wait(&format!("approval/request for stage {index}"), |frame| {
         frame["method"] == "approval/request"
             && frame["params"]["turnId"] == turn
@@ -67,7 +67,7 @@ pub(crate) fn asked(client: &Client, turn: &str, index: u64) -> Result<Value, Go
 }
 
 /// The parameters of a decision on a request.
-pub(crate) fn decision(session: &str, asked: &Value, choice: &str) -> Value {
+pub fn decision(session: &str, asked: &Value, choice: &str) -> Value {
     json!({
         "sessionId": session, "commandId": command_id(), "approvalId": asked["approvalId"],
         "requirementId": asked["currentRequirementId"], "choiceId": choice,
@@ -75,12 +75,7 @@ pub(crate) fn decision(session: &str, asked: &Value, choice: &str) -> Value {
 }
 
 /// Allows both stages, lets the command through its gate, and waits for the turn's end.
-pub(crate) fn allow(
-    place: &Place,
-    client: &mut Client,
-    session: &str,
-    turn: &str,
-) -> Result<(), Gone> {
+pub fn allow(place: &Place, client: &mut Client, session: &str, turn: &str) -> Result<(), Gone> {
     for index in [0, 2] {
         let asked = asked(client, turn, index)?;
         client.ok("approval/decide", decision(session, &asked, "allow_once"))?;
@@ -97,7 +92,7 @@ pub(crate) fn allow(
 
 /// Allows three stages, the first for longer than the session, and waits for the turn's
 /// end and for the word that the grant is kept.
-pub(crate) fn allow_and_keep(
+pub fn allow_and_keep(
     place: &Place,
     client: &mut Client,
     session: &str,
@@ -121,7 +116,7 @@ pub(crate) fn allow_and_keep(
 }
 
 /// The command's own word that it runs.
-pub(crate) fn begun(client: &Client) -> Result<(), Gone> {
+pub fn begun(client: &Client) -> Result<(), Gone> {
     let says = |frame: &Value| {
         frame["method"] == "item/delta"
             && frame["params"]["delta"].as_str().is_some_and(|text| text.contains("begun"))
@@ -130,7 +125,7 @@ pub(crate) fn begun(client: &Client) -> Result<(), Gone> {
 }
 
 /// The terminal of a turn.
-pub(crate) fn ended(client: &Client, turn: &str) -> Result<String, Gone> {
+pub fn ended(client: &Client, turn: &str) -> Result<String, Gone> {
     let frame = client.wait("turn/completed", |frame| {
         frame["method"] == "turn/completed" && frame["params"]["turnId"] == turn
     })?;
@@ -138,7 +133,7 @@ pub(crate) fn ended(client: &Client, turn: &str) -> Result<String, Gone> {
 }
 
 /// Lets a command that waits at the gate go on; false when none waits there.
-pub(crate) fn open_gate(place: &Place) -> bool {
+pub fn open_gate(place: &Place) -> bool {
     let gate = place.workspace().join(format!("gate-{}", place.id));
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
     match std::fs::OpenOptions::new().write(true).custom_flags(flags).open(gate) {
@@ -148,8 +143,8 @@ pub(crate) fn open_gate(place: &Place) -> bool {
 }
 
 /// Decides whatever is pending, lets run what may run, until the session is idle.
-pub(crate) fn settle(place: &Place, client: &mut Client, session: &str) -> Result<(), Gone> {
-    let until = Instant::now() + crate::client::PATIENCE;
+pub fn settle(place: &Place, client: &mut Client, session: &str) -> Result<(), Gone> {
+    let until = Instant::now() + super::client::PATIENCE;
     let mut decided = HashSet::new();
     loop {
         for asked in pending(client, session)? {
@@ -168,13 +163,13 @@ pub(crate) fn settle(place: &Place, client: &mut Client, session: &str) -> Resul
 }
 
 /// The pending requests.
-pub(crate) fn pending(client: &mut Client, session: &str) -> Result<Vec<Value>, Gone> {
+pub fn pending(client: &mut Client, session: &str) -> Result<Vec<Value>, Gone> {
     let result = client.ok("approval/listPending", json!({"sessionId": session}))?;
     Ok(result["approvals"].as_array().unwrap().clone())
 }
 
 /// Every view event of a session, loaded or not.
-pub(crate) fn view(client: &mut Client, session: &str) -> Result<Vec<Value>, Gone> {
+pub fn view(client: &mut Client, session: &str) -> Result<Vec<Value>, Gone> {
     let (mut events, mut cursor) = (Vec::new(), Value::Null);
     loop {
         let params = json!({"sessionId": session, "limit": 100, "cursor": cursor});
