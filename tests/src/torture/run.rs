@@ -280,7 +280,10 @@ impl Torture {
             self.figures.wrongs.extend(wrong);
         }
         let folder = place.workspace().join("ran");
-        let files = std::fs::read_dir(&folder).map_or(0, |files| files.count() as u64);
+        // A command that is ended between its open and its write leaves an empty one.
+        let is_written = |file: &std::fs::DirEntry| file.metadata().is_ok_and(|it| it.len() > 0);
+        let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let files = files.filter(is_written).count() as u64;
         let book = &self.book;
         let lines = self.judge.effects(&folder, &self.work.mark, book.items.keys(), book);
         self.figures.effects = lines;
