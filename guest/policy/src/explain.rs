@@ -10,7 +10,8 @@ use crate::shell::{Stage, Through, What};
 use crate::state::State;
 use crate::subject;
 use crate::types::{
-    Context, Coverage, Explained, Explanation, Need, Proposal, Refusal, StageVerdict, Supply,
+    Context, Coverage, Decision, Explained, Explanation, Need, Proposal, Refusal, StageVerdict,
+    Supply,
 };
 
 /// Rules that are named as near at most.
@@ -54,7 +55,8 @@ fn explanation(case: &Case<'_>, verdict: Verdict) -> Explanation {
         kind: kind(&case.reading.subject).to_owned(),
         rule: verdict.rule,
         place,
-        near: near(case),
+        // Where everything is covered nothing was near.
+        near: if verdict.decision == Decision::Allow { Vec::new() } else { near(case) },
         stages,
         mode: verdict.mode.map(|mode| mode.name().to_owned()),
         answer: verdict.answer,

@@ -14,6 +14,10 @@ const IN_FLIGHT_MIN: f64 = 0.3;
 /// Kills a minute that a run must reach.
 const KILLS_PER_MINUTE_MIN: f64 = 30.0;
 
+/// Kills from which on a run is held to these three: how fast a short one is says more
+/// of the machine and what else it does.
+const KILLS_HELD_MIN: u64 = 200;
+
 /// Sights of one kind that are shown in full.
 const SHOWN: usize = 5;
 
@@ -112,11 +116,13 @@ impl Figures {
             let _ = writeln!(text, "{word} {name}  {what}");
         };
         let often = self.kills as f64 >= KILLS_PER_MINUTE_MIN * seconds / 60.0;
-        case("kills", self.kills > 0 && often, format!("{}", self.kills));
+        let short = self.kills < KILLS_HELD_MIN;
+        case("kills", self.kills > 0 && (often || short), format!("{}", self.kills));
         let in_flight = format!("{} ({:.0} %)", self.kills_in_flight, part * 100.0);
-        case("kills_in_flight", part >= IN_FLIGHT_MIN, in_flight);
+        case("kills_in_flight", part >= IN_FLIGHT_MIN || short, in_flight);
         case("decisions", self.decisions > 0, format!("{} acknowledged", self.decisions));
-        case("rate", rate >= DECISIONS_PER_SECOND_MIN, format!("{rate:.0} decisions a second"));
+        let fast = rate >= DECISIONS_PER_SECOND_MIN || short;
+        case("rate", fast, format!("{rate:.0} decisions a second"));
         for kind in Kind::ALL {
             let of_it: Vec<&Wrong> = self.wrongs.iter().filter(|it| it.kind == kind).collect();
             let mut what = of_it.len().to_string();
