@@ -28,6 +28,8 @@ use rustix::thread::{
     set_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid, unshare_unsafe,
 };
 
+const MEBIBYTE: usize = 1024 * 1024;
+
 /// Where the new root is put together; in a namespace of its own, so nobody sees it.
 const ROOT: &str = "/tmp";
 
@@ -97,7 +99,9 @@ fn mapped() -> Result<(), String> {
 
 fn build(bash: &[u8], own: &[u8], files: &[(PathBuf, Vec<u8>)]) -> Result<(), String> {
     let safe = MountFlags::NOSUID | MountFlags::NODEV;
-    tmpfs(ROOT, "size=64m,nr_inodes=4k,mode=755")?;
+    // The stub is this program, with whatever the tests' library has come to.
+    let stub = own.len().div_ceil(MEBIBYTE);
+    tmpfs(ROOT, &format!("size={}m,nr_inodes=4k,mode=755", stub.saturating_add(64)))?;
     for folder in
         ["oracle/record", "usr/bin", "usr/local", "decoy", "dev", "proc", "scratch", "old", "etc"]
     {
@@ -130,7 +134,8 @@ fn build(bash: &[u8], own: &[u8], files: &[(PathBuf, Vec<u8>)]) -> Result<(), St
         step("link", symlink(format!("/proc/self/fd{number}"), at("dev").join(name)))?;
     }
     tmpfs(&format!("{ROOT}/oracle/record"), "size=16m,nr_inodes=64,mode=755")?;
-    tmpfs(&format!("{ROOT}/scratch"), "size=32m,nr_inodes=2k,mode=755")?;
+    let scratch = stub.saturating_add(32);
+    tmpfs(&format!("{ROOT}/scratch"), &format!("size={scratch}m,nr_inodes=2k,mode=755"))?;
     program(&at(places::SCRATCH_STUB), own)?;
     step("read-only", mount_remount(ROOT, safe | MountFlags::RDONLY, ""))
 }
