@@ -59,6 +59,9 @@ pub(crate) fn held<'a>(
     subject: &Subject,
     action: &Action,
 ) -> Option<&'a state::Grant> {
+    if state.grants.is_empty() {
+        return None;
+    }
     let wanted = covering(subject, action);
     let covers = |held: &&state::Grant| {
         wanted.iter().any(|wanted| held.kind == wanted.kind && held.key == wanted.key)

@@ -108,6 +108,9 @@ pub(crate) fn asked<'a>(case: &Case<'a>) -> Option<Found<'a>> {
 }
 
 fn ruled<'a>(case: &Case<'a>, effect: Effect) -> Option<Found<'a>> {
+    if !case.rules.has(effect) {
+        return None;
+    }
     let mut best = None;
     let mut consider = |hit: Option<Hit<'a>>, what: &dyn Fn() -> String| {
         if let Some(Hit { rule, certainty }) = hit {
@@ -168,7 +171,8 @@ fn ruled<'a>(case: &Case<'a>, effect: Effect) -> Option<Found<'a>> {
             consider(hit, &|| what(&case.reading.subject));
         }
     }
-    for query in &case.reading.paths {
+    let paths: &[PathQuery] = if case.rules.has_paths(effect) { &case.reading.paths } else { &[] };
+    for query in paths {
         consider(case.path_rule(effect, query), &|| match &case.reading.subject {
             subject @ Subject::UnixSocket { .. } => what(subject),
             _ if query.write => format!("to write `{}`", short(&query.text)),

@@ -175,7 +175,7 @@ fn paths(action: &Action, reading: &Reading) -> Paths {
     for stage in reading.stages.iter().flat_map(shell::Stage::every) {
         let found = shell::word_paths(stage);
         // What a user's file adds to the table softens no path.
-        let reads = cover::reads_only(stage, Table::builtin());
+        let reads = !found.paths.is_empty() && cover::reads_only(stage, Table::builtin());
         for word in found.paths {
             for query in queries(action, stage, &word.text, word.write || !reads) {
                 paths.add(query);

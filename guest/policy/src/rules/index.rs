@@ -78,6 +78,8 @@ impl Key {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     entries: Vec<Entry>,
+    /// The fields that have keys at all: most sets of rules are about few of them.
+    fields: Vec<Field>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,9 +94,15 @@ struct Entry {
 impl Index {
     /// Sorts the keys of rules, which are given by their number.
     pub(crate) fn new(keys: impl IntoIterator<Item = (Key, u32)>) -> Index {
+        let mut fields: Vec<Field> = Vec::new();
         let mut sorted: Vec<(String, bool, u32)> = keys
             .into_iter()
-            .map(|(key, rule)| (lettered(key.field, &key.text), key.open, rule))
+            .map(|(key, rule)| {
+                if !fields.contains(&key.field) {
+                    fields.push(key.field);
+                }
+                (lettered(key.field, &key.text), key.open, rule)
+            })
             .collect();
         sorted.sort();
         let mut entries: Vec<Entry> = Vec::new();
@@ -115,11 +123,19 @@ impl Index {
                 if open { entry.open.push(rule) } else { entry.whole.push(rule) }
             }
         }
-        Index { entries }
+        Index { entries, fields }
+    }
+
+    /// Whether a rule has a key of one of these fields.
+    pub(crate) fn has(&self, fields: &[Field]) -> bool {
+        fields.iter().any(|field| self.fields.contains(field))
     }
 
     /// Adds the rules that may match this text, with some that do not and some twice.
     pub(crate) fn find(&self, field: Field, text: &str, found: &mut Vec<u32>) {
+        if !self.has(&[field]) {
+            return;
+        }
         let text = lettered(field, text);
         // Keys that begin the text stand before it, and so does nothing else that
         // does not begin with the same: they are the greatest key before the text

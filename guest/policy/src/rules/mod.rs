@@ -408,6 +408,8 @@ pub struct ToolSubject<'a> {
 pub struct RuleSet {
     /// In the order in which they are named.
     rules: Vec<Rule>,
+    /// What rules do at all: nothing is looked for that no rule could say.
+    effects: Vec<Effect>,
     broken: Option<Finding>,
     /// The table of known-safe commands, where the layers add to it.
     safe: Option<Table>,
@@ -427,7 +429,9 @@ impl RuleSet {
             )
         };
         let (deny, ask, allow) = (index(Effect::Deny), index(Effect::Ask), index(Effect::Allow));
-        RuleSet { rules, broken: None, safe: None, deny, ask, allow }
+        let mut effects = vec![Effect::Deny, Effect::Ask, Effect::Allow];
+        effects.retain(|effect| rules.iter().any(|rule| rule.effect == *effect));
+        RuleSet { rules, effects, broken: None, safe: None, deny, ask, allow }
     }
 
     /// The rules, in the order in which they are named.
@@ -446,6 +450,16 @@ impl RuleSet {
     pub(crate) fn narrows_files(&self) -> bool {
         let about = |rule: &Rule| rule.kind() == Kind::FileAccess && rule.effect != Effect::Allow;
         self.rules.iter().any(about)
+    }
+
+    /// Whether any rule has an effect.
+    pub(crate) fn has(&self, effect: Effect) -> bool {
+        self.effects.contains(&effect)
+    }
+
+    /// Whether a rule of an effect is about paths: files, or sockets.
+    pub(crate) fn has_paths(&self, effect: Effect) -> bool {
+        [Sort::File, Sort::Socket].into_iter().any(|sort| path::known(sort, self.index(effect)))
     }
 
     /// The table of known-safe commands, with what the layers add.

@@ -50,6 +50,11 @@ impl Sort {
     }
 }
 
+/// Whether an index holds rules about paths of a sort.
+pub(crate) fn known(sort: Sort, index: &Index) -> bool {
+    index.has(&BASES.map(|base| sort.field(base)))
+}
+
 const BASES: [Base; 3] = [Base::Workspace, Base::Home, Base::Root];
 
 /// Adds the keys of a list of patterns.
@@ -67,7 +72,7 @@ pub(crate) fn keys(sort: Sort, globs: &[Glob], keys: &mut Vec<Key>) {
 pub(crate) fn find(sort: Sort, index: &Index, subject: &PathSubject<'_>, found: &mut Vec<u32>) {
     // Rules for the whole kind, whatever the path is.
     index.find(sort.field(Base::Root), "", found);
-    for base in BASES {
+    for base in BASES.into_iter().filter(|base| index.has(&[sort.field(*base)])) {
         let canonical = below(base, subject.canonical, subject);
         let typed = below(base, subject.typed, subject).filter(|path| Some(*path) != canonical);
         for path in [canonical, typed].into_iter().flatten() {
@@ -91,6 +96,9 @@ fn below<'a>(base: Base, path: &'a str, subject: &PathSubject<'_>) -> Option<&'a
 }
 
 fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     text.chars().flat_map(folded).collect()
 }
 
