@@ -5,7 +5,8 @@
 //! errors. The rules themselves are read by the policy component; see docs/rules.md.
 
 use crate::engine::MODES;
-use crate::limits::IDLE_UNLOAD_SECONDS_MIN;
+use crate::limits::{IDLE_UNLOAD_SECONDS_MIN, PROTECTED_ENTRIES_MAX};
+use crate::reviewer::Entry;
 use serde::{Deserialize, Deserializer};
 use std::path::Path;
 use std::time::Duration;
@@ -27,6 +28,9 @@ pub struct UserConfig {
     /// Which modes may be used.
     #[serde(default)]
     pub authority: Authority,
+    /// What counts as protected besides the built-in list.
+    #[serde(default)]
+    pub protected: Protected,
     /// Rules, which the policy component reads.
     #[serde(default, rename = "rule")]
     _rules: Ignored,
@@ -82,6 +86,9 @@ pub struct WorkspaceConfig {
     /// Which modes may be used here.
     #[serde(default)]
     pub authority: WorkspaceAuthority,
+    /// What counts as protected here besides what the user's file says.
+    #[serde(default)]
+    pub protected: Protected,
     /// Rules, which the policy component reads.
     #[serde(default, rename = "rule")]
     _rules: Ignored,
@@ -97,6 +104,18 @@ pub struct WorkspaceAuthority {
     /// Modes that sessions in this workspace may not use.
     #[serde(default, deserialize_with = "modes")]
     pub withhold: Vec<String>,
+}
+
+/// `[protected]`: adds to the lists of docs/rules.md, and takes nothing away.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Protected {
+    /// Paths that only a person lets anybody write.
+    #[serde(default, deserialize_with = "entries")]
+    pub paths: Vec<String>,
+    /// Paths that hold credentials: what uses them needs a person as well.
+    #[serde(default, deserialize_with = "entries")]
+    pub credentials: Vec<String>,
 }
 
 impl UserConfig {
@@ -174,6 +193,28 @@ fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
     Err(serde::de::Error::custom(wrong))
 }
 
+/// An entry of a list; an error is told with its place in the file.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct ListEntry(String);
+
+impl TryFrom<String> for ListEntry {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<ListEntry, String> {
+        Entry::read(&text, "").map(|entry| ListEntry(entry.text))
+    }
+}
+
+fn entries<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let entries = Vec::<ListEntry>::deserialize(from)?;
+    if entries.len() > PROTECTED_ENTRIES_MAX {
+        let wrong = format!("there are {}, at most {PROTECTED_ENTRIES_MAX} count", entries.len());
+        return Err(serde::de::Error::custom(wrong));
+    }
+    Ok(entries.into_iter().map(|entry| entry.0).collect())
+}
+
 fn mode<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     ModeName::deserialize(from).map(|name| Some(name.0))
 }
@@ -218,6 +259,16 @@ mod tests {
         assert!(unknown.contains("fingerprnt") && unknown.contains("line 2"), "{unknown}");
         let mode = user("[authority]\nwithhold = [\"allowall\"]\n").unwrap_err();
         assert!(mode.contains("`allowall` is no mode"), "{mode}");
+    }
+
+    #[test]
+    fn a_path_that_makes_no_sense_is_told_with_its_place() {
+        let wrong = user("[protected]\npaths = [\"deploy\", \"a/../b\"]\n").unwrap_err();
+        assert!(wrong.contains("`a/../b`") && wrong.contains("line 2"), "{wrong}");
+        let unknown = user("[protected]\npath = []\n").unwrap_err();
+        assert!(unknown.contains("`path`") && unknown.contains("line 2"), "{unknown}");
+        let many = format!("[protected]\npaths = [{}]\n", "\"x\", ".repeat(257));
+        assert!(user(&many).unwrap_err().contains("at most 256"));
     }
 
     #[test]

@@ -172,3 +172,10 @@ pub const OWN_STEPS_AT_SHUTDOWN_MAX: u32 = 4;
 
 /// How often rule files are looked at for what is pending, in milliseconds.
 pub const RULES_LOOK_MS: u64 = 500;
+
+/// Entries that one placet.toml may add to each of the lists of protected paths and of credentials.
+pub const PROTECTED_ENTRIES_MAX: usize = 256;
+
+/// Files in the user's own folder that are looked at, to tell whether a file with further
+/// names is one of the listed ones.
+pub const LISTED_FILES_LOOKED_AT_MAX: usize = 20_000;

@@ -103,3 +103,6 @@ pub const RULE_KEY_DOTS_MAX: usize = 16;
 
 /// Errors, and apart from them warnings, that are listed about one set of rules.
 pub const RULE_FINDINGS_MAX: usize = 100;
+
+/// Characters in which an item says what changed since its decision; longer, it is left out.
+pub const CHANGED_CHARS_MAX: usize = 400;

@@ -2,9 +2,10 @@
 
 use super::{EXIT_CONFIGURATION, EXIT_OK, Failure, runtime, show};
 use crate::config::{UserConfig, WorkspaceConfig};
-use crate::engine::types::{Finding, Severity};
+use crate::engine::types::{Finding, PathClass, Severity};
 use crate::engine::{Engine, components_folder};
 use crate::home::Home;
+use crate::reviewer::Reviewer;
 use crate::sessions::Rulebook;
 use clap::Args;
 use std::path::PathBuf;
@@ -15,12 +16,17 @@ use std::path::PathBuf;
 pub(super) struct Check {
     /// The files; without one the user's own placet.toml and that of this folder
     files: Vec<PathBuf>,
+
+    /// Print which paths are protected here and which hold credentials, and where each entry is from
+    #[arg(long, conflicts_with = "files")]
+    protected: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   placet check               the rules in force here
   placet check draft.toml    a file before it is put in place
+  placet check --protected   the paths that only a person lets anybody write
 
 It ends with 0 when nothing is wrong (warnings are only said), else with 3.";
 
@@ -33,6 +39,9 @@ impl Check {
         let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
         let home =
             Home::open(&Home::default_folder().map_err(configuration)?).map_err(configuration)?;
+        if self.protected {
+            return protected(&home);
+        }
         let engine = Engine::load(&components_folder()?, &home.cache())?;
         let mut errors = 0_u64;
         let mut looked = 0_u64;
@@ -65,6 +74,24 @@ impl Check {
         ));
         Ok(EXIT_CONFIGURATION)
     }
+}
+
+/// Prints the lists in force in this folder.
+fn protected(home: &Home) -> Result<u8, Failure> {
+    let configuration = |message: String| Failure::new(EXIT_CONFIGURATION, message);
+    UserConfig::read(home.folder()).map_err(configuration)?;
+    let folder = std::env::current_dir().and_then(|folder| folder.canonicalize()).ok();
+    if let Some(folder) = &folder {
+        WorkspaceConfig::read(folder).map_err(configuration)?;
+    }
+    let own = show::visible(&home.folder().display().to_string());
+    show::line(format_args!("denied      {own}  (Placet's own home)"));
+    for (class, entry) in Reviewer::new(home.folder()).at(folder.as_deref()).listed() {
+        let class = if class == PathClass::Credential { "credential" } else { "protected " };
+        let (text, from) = (show::visible(&entry.text), show::visible(&entry.from));
+        show::line(format_args!("{class}  {text}  ({from})"));
+    }
+    Ok(EXIT_OK)
 }
 
 /// Prints findings; how many are errors.

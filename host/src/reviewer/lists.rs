@@ -1,343 +1,180 @@
-//! Which paths hold credentials, and which are protected from writes.
+//! Which paths hold credentials, and which are protected from writes: by their names.
 //!
-//! Protected is what other programs run, or take their orders from, by themselves:
-//! whoever may write it runs code later, unseen, or loosens what watches over it. It is
-//! told by name, so a file that is not there yet is protected too. What must be wide
-//! enough decides here, not what is nice to write.
+//! What counts everywhere stands in `host/protected.toml`, which is part of the program;
+//! a placet.toml may add to it. What must be wide enough decides here, not what is nice
+//! to write.
 
+use crate::engine::types::PathClass;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
+use std::sync::LazyLock;
 
-/// Names, one below the other; `*` stands for any name or for any end of one. One that
-/// begins with a slash begins at the root. Whatever lies below belongs to it.
-const CREDENTIALS: [&str; 15] = [
-    ".aws",
-    ".azure",
-    ".docker",
-    ".env",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".ssh",
-    "/etc/gshadow",
-    "/etc/shadow",
-];
-
-const PROTECTED: [&[&str]; 9] = [
-    // Placet's own rules: a session that writes them decides for itself.
-    &["placet.toml"],
-    REPOSITORIES,
-    HOOKS,
-    SHELLS,
-    PROGRAMS,
-    EDITORS,
-    AGENTS,
-    PIPELINES,
-    STARTED,
-];
-
-/// What version control runs: hooks, and configuration that names programs.
-const REPOSITORIES: &[&str] = &[
-    ".bzr",
-    ".config/git",
-    ".config/jj",
-    ".git",
-    ".gitconfig",
-    ".gitmodules",
-    ".hg",
-    ".hgrc",
-    ".jj",
-    ".svn",
-    // A repository without a worktree.
-    "*.git/config",
-    "*.git/config.worktree",
-    "*.git/hooks",
-    "*.git/info/attributes",
-    "/etc/gitconfig",
-];
-
-/// Hooks that programs of other names put in place.
-const HOOKS: &[&str] = &[
-    ".githooks",
-    ".git-hooks",
-    ".husky",
-    ".huskyrc*",
-    ".lefthook*",
-    ".lintstagedrc*",
-    ".overcommit.yml",
-    ".pre-commit-config.yaml",
-    ".pre-commit-config.yml",
-    "captainhook.json",
-    "lefthook*.json",
-    "lefthook*.toml",
-    "lefthook*.yaml",
-    "lefthook*.yml",
-    "lint-staged.config*",
-];
-
-/// Start files of shells, and what sets their environment.
-const SHELLS: &[&str] = &[
-    ".bash_aliases",
-    ".bash_completion",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".bashrc.d",
-    ".config/environment.d",
-    ".config/fish",
-    ".config/mise",
-    ".config/nushell",
-    ".config/powershell",
-    ".config/zsh",
-    ".cshrc",
-    ".envrc",
-    ".inputrc",
-    ".kshrc",
-    ".login",
-    ".logout",
-    ".mise",
-    ".mise.*toml",
-    ".mkshrc",
-    ".oh-my-zsh",
-    ".pam_environment",
-    ".profile",
-    ".shrc",
-    ".tcshrc",
-    ".xinitrc",
-    ".xprofile",
-    ".xsession",
-    ".xsessionrc",
-    ".yashrc",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zsh",
-    ".zshenv",
-    ".zshrc",
-    ".zshrc.d",
-    "mise.*toml",
-    "*profile.ps1",
-    "/etc/bash*",
-    "/etc/csh*",
-    "/etc/environment",
-    "/etc/fish",
-    "/etc/inputrc",
-    "/etc/profile",
-    "/etc/profile.d",
-    "/etc/zsh*",
-    "/etc/zprofile",
-];
-
-/// Start files that make other programs run something, or send elsewhere.
-const PROGRAMS: &[&str] = &[
-    ".cargo/config",
-    ".cargo/config.toml",
-    ".config/pip",
-    ".config/tmux",
-    ".curlrc",
-    ".gdbinit",
-    ".irbrc",
-    ".lesskey",
-    ".lldbinit*",
-    ".pdbrc*",
-    ".pip",
-    ".pryrc",
-    ".psqlrc",
-    ".pythonrc*",
-    ".ripgreprc",
-    ".rprofile",
-    ".screenrc",
-    ".sqliterc",
-    ".tmux.conf",
-    ".wgetrc",
-    ".xonshrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    "sitecustomize.py",
-    "usercustomize.py",
-];
-
-/// Settings of editors that open a folder and run what they find in it.
-const EDITORS: &[&str] = &[
-    "*.code-workspace",
-    "*.sublime-project",
-    ".config/code/user",
-    ".config/emacs",
-    ".config/nvim",
-    ".config/vscodium/user",
-    ".config/zed",
-    ".cursor",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".dir-locals*.el",
-    ".emacs",
-    ".emacs.d",
-    ".exrc",
-    ".fleet",
-    ".gvimrc",
-    ".idea",
-    ".lvimrc",
-    ".nova",
-    ".nvim.lua",
-    ".nvimrc",
-    ".vim",
-    ".vimrc",
-    ".vs",
-    ".vscode",
-    ".vscode-server",
-    ".zed",
-    "library/application support/code/user",
-];
-
-/// Settings of agents: what they may do unasked, and what they run. What they are told
-/// (AGENTS.md and the like) is text.
-const AGENTS: &[&str] = &[
-    ".agents",
-    ".aider.conf.yml",
-    ".amazonq",
-    ".claude",
-    ".claude.json",
-    ".cline",
-    ".clinerules",
-    ".codeium",
-    ".codex",
-    ".config/amp",
-    ".config/crush",
-    ".config/github-copilot",
-    ".config/goose",
-    ".config/opencode",
-    ".continue",
-    ".copilot",
-    ".crush.json",
-    ".factory",
-    ".gemini",
-    ".junie",
-    ".kiro",
-    ".mcp.json",
-    ".opencode",
-    ".qwen",
-    ".roo",
-    ".windsurf",
-    "crush.json",
-    "opencode.json",
-    "opencode.jsonc",
-];
-
-/// What a service runs with its own rights once it is pushed.
-const PIPELINES: &[&str] = &[
-    ".appveyor.yml",
-    ".azure-pipelines",
-    ".build.yml",
-    ".buildkite",
-    ".builds",
-    ".circleci",
-    ".cirrus.star",
-    ".cirrus.yml",
-    ".drone.star",
-    ".drone.yml",
-    ".forgejo/workflows",
-    ".gitea/workflows",
-    ".github/actions",
-    ".github/workflows",
-    ".gitlab/agents",
-    ".gitlab/ci",
-    ".gitlab-ci*",
-    ".semaphore",
-    ".tekton",
-    ".travis.yml",
-    ".woodpecker",
-    ".woodpecker.yaml",
-    ".woodpecker.yml",
-    "appveyor.yml",
-    "azure-pipelines*.yml",
-    "bitbucket-pipelines.yml",
-    "buildspec*.yml",
-    "cloudbuild*.yaml",
-    "cloudbuild*.yml",
-    "jenkinsfile*",
-];
-
-/// What the machine starts by itself, and what it trusts.
-const STARTED: &[&str] = &[
-    ".config/autostart",
-    ".config/plasma-workspace",
-    ".config/systemd",
-    ".local/share/dbus-1",
-    ".local/share/systemd",
-    "/etc/anacrontab",
-    "/etc/apt",
-    "/etc/at*",
-    "/etc/cron*",
-    "/etc/dbus-1",
-    "/etc/doas.conf",
-    "/etc/group",
-    "/etc/hosts",
-    "/etc/init*",
-    "/etc/ld.so*",
-    "/etc/modprobe.d",
-    "/etc/modules-load.d",
-    "/etc/pam.d",
-    "/etc/passwd",
-    "/etc/rc*",
-    "/etc/ssh",
-    "/etc/sudo*",
-    "/etc/systemd",
-    "/etc/udev",
-    "/etc/xdg",
-    "/lib/systemd",
-    "/lib/udev",
-    "/run/systemd",
-    "/usr/lib/systemd",
-    "/usr/lib/udev",
-    "/usr/share/dbus-1",
-    "/var/at",
-    "/var/spool",
-    "library/launchagents",
-    "library/launchdaemons",
-    "library/startupitems",
-];
-
-/// Folders in a protected one that hold ordinary work: agents put whole worktrees there.
-const ORDINARY: [&str; 1] = [".claude/worktrees/*"];
-
-/// Whether something on the way to this path is made for credentials.
-pub(super) fn holds_credentials(path: &Path) -> bool {
-    any(&names(path), &CREDENTIALS)
+/// One entry of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The entry as it was written.
+    pub text: String,
+    /// Where it is from.
+    pub from: String,
+    /// Whether it begins in the user's own folder.
+    pub(super) of_user: bool,
+    /// Names as they are compared, one below the other; the root is an empty one.
+    pub(super) parts: Vec<String>,
 }
 
-/// Whether a write to this path needs a person.
-pub(super) fn is_protected(path: &Path) -> bool {
-    let names = names(path);
-    PROTECTED.into_iter().any(|list| any(&names, list))
+/// What holds credentials, and what is protected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lists {
+    pub(super) credentials: Vec<Entry>,
+    pub(super) protected: Vec<Entry>,
 }
 
-/// The names of an absolute path as they are compared, the root as an empty one. Those
-/// down to an ordinary folder count for nothing.
-fn names(path: &Path) -> Vec<String> {
-    let mut names = vec![String::new()];
-    for part in path.components() {
-        if let Component::Normal(name) = part {
-            names.push(folded(&name.to_string_lossy()));
-            if ORDINARY.iter().any(|list| ends(&names, list)) {
-                names.clear();
+/// The file of the program.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    ordinary: Vec<String>,
+    credentials: BTreeMap<String, Vec<String>>,
+    protected: BTreeMap<String, Vec<String>>,
+}
+
+const TEXT: &str = include_str!("../../protected.toml");
+
+/// What counts everywhere, and which folders are ordinary though they lie in a protected
+/// one. If the file could not be read everything would be a credential.
+static BUILT_IN: LazyLock<(Lists, Vec<Entry>)> = LazyLock::new(|| {
+    let read = || -> Result<(Lists, Vec<Entry>), String> {
+        let file: File = toml::from_str(TEXT).map_err(|error| error.to_string())?;
+        let list = |headings: &BTreeMap<String, Vec<String>>| -> Result<Vec<Entry>, String> {
+            let mut entries = Vec::new();
+            for (heading, texts) in headings {
+                for text in texts {
+                    entries.push(Entry::read(text, &format!("built in, {heading}"))?);
+                }
             }
+            Ok(entries)
+        };
+        let lists =
+            Lists { credentials: list(&file.credentials)?, protected: list(&file.protected)? };
+        let ordinary = file.ordinary.iter().map(|text| Entry::read(text, "built in"));
+        Ok((lists, ordinary.collect::<Result<_, _>>()?))
+    };
+    read().unwrap_or_else(|why| {
+        let all =
+            Entry { text: "*".to_owned(), from: why, of_user: false, parts: vec!["*".into()] };
+        (Lists { credentials: vec![all], protected: Vec::new() }, Vec::new())
+    })
+});
+
+/// The lists of the program.
+pub(super) fn built_in() -> &'static Lists {
+    &BUILT_IN.0
+}
+
+impl Entry {
+    /// Reads an entry.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub fn read(text: &str, from: &str) -> Result<Entry, String> {
+        let wrong = |why: &str| Err(format!("`{text}` is no path of a list: {why}"));
+        let whole = text.strip_suffix('/').unwrap_or(text);
+        let (of_user, rest) = match whole.strip_prefix("~/") {
+            Some(rest) => (true, rest),
+            None => (false, whole),
+        };
+        let below_root = rest.strip_prefix('/');
+        if of_user && below_root.is_some() {
+            return wrong("there is a name too few");
+        }
+        let mut parts: Vec<String> = below_root.map(|_| String::new()).into_iter().collect();
+        for name in below_root.unwrap_or(rest).split('/') {
+            let name = match name {
+                "" => return wrong("there is a name too few"),
+                "." | ".." => return wrong("`.` and `..` name nothing here"),
+                "~" => return wrong("`~` stands at the beginning, before a slash"),
+                name => folded(name),
+            };
+            if name.is_empty() {
+                return wrong("a name has nothing that counts");
+            }
+            if name.matches('*').count() > 1 {
+                return wrong("a name has at most one `*`; whatever lies below belongs to it");
+            }
+            parts.push(name);
+        }
+        without_private(&mut parts);
+        Ok(Entry { text: text.to_owned(), from: from.to_owned(), of_user, parts })
+    }
+
+    /// Whether the last of some names are those of this entry.
+    fn ends(&self, names: &[String], users: &[Vec<String>]) -> bool {
+        let mut rest = names.iter().rev();
+        let fits = self.parts.iter().rev().all(|part| rest.next().is_some_and(|n| fits(n, part)));
+        // Where it is not known whose folder is the user's, every folder may be.
+        fits && (!self.of_user
+            || users.is_empty()
+            || users.iter().any(|user| {
+                names.len() == user.len().saturating_add(self.parts.len())
+                    && names.starts_with(user)
+            }))
+    }
+}
+
+impl Lists {
+    /// What the lists say of a path; `users` are the names of the user's own folder.
+    pub(super) fn class(&self, path: &Path, users: &[Vec<String>]) -> PathClass {
+        let names = counting(path);
+        let any = |list: &[Entry]| {
+            (1..=names.len()).any(|end| {
+                let names = names.get(..end).unwrap_or_default();
+                list.iter().any(|entry| entry.ends(names, users))
+            })
+        };
+        if any(&self.credentials) {
+            PathClass::Credential
+        } else if any(&self.protected) {
+            PathClass::Protected
+        } else {
+            PathClass::Ordinary
         }
     }
-    // The root of one system is a folder of another.
-    if names.get(1).is_some_and(|name| name == "private") {
+}
+
+/// The names of an absolute path as they are compared, the root as an empty one.
+pub(super) fn names(path: &Path) -> Vec<String> {
+    let mut names = vec![String::new()];
+    names.extend(path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(folded(&name.to_string_lossy())),
+        _ => None,
+    }));
+    without_private(&mut names);
+    names
+}
+
+/// The same, but those down to an ordinary folder count for nothing.
+fn counting(path: &Path) -> Vec<String> {
+    let mut counting = Vec::new();
+    for name in names(path) {
+        counting.push(name);
+        if BUILT_IN.1.iter().any(|entry| entry.ends(&counting, &[])) {
+            counting.clear();
+        }
+    }
+    counting
+}
+
+/// The root of one system is a folder of another.
+fn without_private(names: &mut Vec<String>) {
+    if names.first().is_some_and(String::is_empty) && names.get(1).is_some_and(|n| n == "private") {
         names.remove(1);
     }
-    names
 }
 
 /// A name as the most forgiving file system takes it: without regard to case, to
 /// characters that are not seen, and to dots and blanks at its end.
-fn folded(name: &str) -> String {
+pub(super) fn folded(name: &str) -> String {
     let unseen = |c: char| {
         matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -347,21 +184,8 @@ fn folded(name: &str) -> String {
     upper.to_lowercase().trim_end_matches(['.', ' ']).to_owned()
 }
 
-fn any(names: &[String], list: &[&str]) -> bool {
-    (1..=names.len()).any(|end| {
-        let names = names.get(..end).unwrap_or_default();
-        list.iter().any(|listed| ends(names, listed))
-    })
-}
-
-/// Whether the last of some names are those of an entry.
-fn ends(names: &[String], listed: &str) -> bool {
-    let mut names = names.iter().rev();
-    listed.rsplit('/').all(|pattern| names.next().is_some_and(|name| fits(name, pattern)))
-}
-
 /// Whether a name is this one; at most one `*` in it is any text.
-fn fits(name: &str, pattern: &str) -> bool {
+pub(super) fn fits(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,
         Some((head, tail)) => name
@@ -372,16 +196,83 @@ fn fits(name: &str, pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CREDENTIALS, PROTECTED, folded, holds_credentials, is_protected};
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::{Entry, PathClass, TEXT, built_in, folded};
     use std::path::Path;
+
+    fn class(path: &str) -> PathClass {
+        built_in().class(Path::new(path), &[])
+    }
+
+    fn is_protected(path: &Path) -> bool {
+        built_in().class(path, &[]) == PathClass::Protected
+    }
+
+    fn holds_credentials(path: &Path) -> bool {
+        built_in().class(path, &[]) == PathClass::Credential
+    }
 
     #[test]
     fn entries_are_written_as_they_are_compared() {
-        for listed in PROTECTED.into_iter().flatten().chain(&CREDENTIALS) {
-            for name in listed.split('/') {
-                assert_eq!(folded(name), name, "{listed}");
-                assert!(name.matches('*').count() <= 1, "{listed}");
+        toml::from_str::<super::File>(TEXT).unwrap();
+        let entries = || built_in().protected.iter().chain(&built_in().credentials);
+        assert!(entries().count() > 300, "{}", entries().count());
+        for entry in entries() {
+            for name in entry.text.split('/') {
+                assert_eq!(folded(name), name, "{}", entry.text);
             }
+        }
+        for one in entries() {
+            let same = entries().filter(|entry| entry.parts == one.parts).count();
+            assert_eq!(same, 1, "{} is listed {same} times", one.text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_entry_is_told() {
+        let check = |text: &str, word: &str| {
+            let why = Entry::read(text, "here").unwrap_err();
+            assert!(why.contains(word) && why.contains(text), "{text}: {why}");
+        };
+        check("", "too few");
+        check("/", "too few");
+        check("~//x", "too few");
+        check("a//b", "too few");
+        check("a/../b", "`..`");
+        check("./b", "`.`");
+        check("~", "`~`");
+        check("a/~", "`~`");
+        check("a/**", "one `*`");
+        check("a/...x/...", "nothing that counts");
+        assert_eq!(Entry::read("A/B/", "here").unwrap().parts, ["a", "b"]);
+        assert_eq!(Entry::read("/Private/etc", "here").unwrap().parts, ["", "etc"]);
+    }
+
+    #[test]
+    fn what_people_keep_secret_is_a_credential() {
+        for path in [
+            "/home/ada/.ssh/id_ed25519",
+            "/home/ada/.netrc",
+            "/home/ada/.config/gh/hosts.yml",
+            "/home/ada/.config/gcloud/credentials.db",
+            "/home/ada/.cargo/credentials.toml",
+            "/home/ada/.npmrc",
+            "/home/ada/.docker/config.json",
+            "/home/ada/.kube/config",
+            "/home/ada/.aws/credentials",
+            "/home/ada/.gnupg/secring.gpg",
+            "/w/.env",
+            "/w/.env.production",
+            "/w/keys/id_rsa",
+            "/w/release.p12",
+        ] {
+            assert_eq!(class(path), PathClass::Credential, "{path}");
+        }
+        for path in
+            ["/home/ada/.cargo/registry/x", "/w/id_rsa.pub", "/w/env", "/w/ssh/x", "/w/.envs"]
+        {
+            assert_eq!(class(path), PathClass::Ordinary, "{path}");
         }
     }
 

@@ -3,99 +3,99 @@
 //! Nothing is decided here. A query that cannot be resolved gives no fact, and
 //! no fact fails closed in the guest.
 
+mod extension;
+mod identity;
 mod lists;
 mod repository;
+mod whose;
 mod worktree;
 
+pub use identity::Found;
+pub use lists::Entry;
 pub use worktree::grants_root;
 
 use crate::engine::types::{PathClass, PathFact, PathQuery};
+use extension::Extensions;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use whose::Look;
 
 /// What the evaluator asks about the repository that a folder belongs to.
 const REPOSITORY: &str = ".git/config";
 
-/// Resolves queries against the file system and against Placet's own folder.
+/// Resolves queries against the file system, the lists and Placet's own folder.
 #[derive(Clone, Debug)]
 pub struct Reviewer {
     own: PathBuf,
     scratch: PathBuf,
+    /// The folder of the user.
+    user: Option<PathBuf>,
+    workspace: Option<PathBuf>,
+    extensions: Arc<Extensions>,
 }
 
 impl Reviewer {
     /// A reviewer for a home; its scratch folders are ordinary, everything else in it is Placet's.
     #[must_use]
     pub fn new(home: &Path) -> Reviewer {
-        Reviewer { own: home.to_owned(), scratch: home.join("scratch") }
+        Reviewer {
+            own: home.to_owned(),
+            scratch: home.join("scratch"),
+            user: std::env::var_os("HOME").map(PathBuf::from).filter(|user| user.is_absolute()),
+            workspace: None,
+            extensions: Arc::default(),
+        }
+    }
+
+    /// The same for a session in this workspace, whose placet.toml may add to the lists.
+    #[must_use]
+    pub fn at(&self, workspace: Option<&Path>) -> Reviewer {
+        Reviewer { workspace: workspace.map(Path::to_owned), ..self.clone() }
     }
 
     /// One fact for each query that can be resolved, in the order of the queries.
     #[must_use]
     pub fn facts(&self, queries: Vec<PathQuery>) -> Vec<PathFact> {
-        queries.into_iter().filter_map(|query| self.fact(query)).collect()
+        let look = Look::new(self);
+        queries.into_iter().filter_map(|query| fact(&look, query)).collect()
     }
 
-    fn fact(&self, query: PathQuery) -> Option<PathFact> {
-        if query.text.contains('\0') {
-            return None;
-        }
-        let base = Path::new(&query.base);
-        if !base.is_absolute() {
-            return None;
-        }
-        if query.text == REPOSITORY && !query.write && repository::runs_programs(base) {
-            let canonical = query.base.clone();
-            let class = PathClass::RunsPrograms;
-            return Some(PathFact { query, canonical, exists: true, linked: false, class });
-        }
-        let wanted = base.join(&query.text);
-        let (canonical, exists) = resolve(&wanted)?;
-        let linked = canonical != lexical(&wanted);
-        let class = self.worst(&canonical, &wanted);
-        let canonical = canonical.to_str()?.to_owned();
-        Some(PathFact { query, canonical, exists, linked, class })
-    }
-
-    /// Whose a path is, as it is and by every name that leads there: a folder of settings
-    /// that is a link stays what it is to the programs that open it.
+    /// Whose a path is, as it is and by every name that leads there. `found` is what lies
+    /// there, where it is known better than by the path.
     #[must_use]
-    pub fn worst(&self, canonical: &Path, wanted: &Path) -> PathClass {
-        let classes = names_on_the_way(wanted).into_iter().map(|path| self.class(&path));
-        let weight = |class: &PathClass| match class {
-            // The second is said of a repository, not of a path.
-            PathClass::Ordinary | PathClass::RunsPrograms => 0,
-            PathClass::Protected => 1,
-            PathClass::Credential => 2,
-            PathClass::PlacetOwn => 3,
-        };
-        let worst = classes.max_by_key(weight).unwrap_or(PathClass::Ordinary);
-        let own = self.class(canonical);
-        if weight(&own) >= weight(&worst) { own } else { worst }
+    pub fn whose(&self, canonical: &Path, wanted: &Path, found: Option<Found>) -> PathClass {
+        Look::new(self).whose(canonical, wanted, found)
     }
 
-    /// Whose a path is by its text.
-    fn class(&self, canonical: &Path) -> PathClass {
-        if canonical.starts_with(&self.own) {
-            return match canonical.strip_prefix(&self.scratch) {
-                // Its own names say nothing; what is put in it does.
-                Ok(inside) => listed(&Path::new("/").join(inside)),
-                Err(_) => PathClass::PlacetOwn,
-            };
-        }
-        listed(canonical)
+    /// The lists in force here: what each entry says of a path, and the entry.
+    #[must_use]
+    pub fn listed(&self) -> Vec<(PathClass, Entry)> {
+        let look = Look::new(self);
+        look.listed().map(|(class, entry)| (class, entry.clone())).collect()
     }
 }
 
-fn listed(path: &Path) -> PathClass {
-    if lists::holds_credentials(path) {
-        PathClass::Credential
-    } else if lists::is_protected(path) {
-        PathClass::Protected
-    } else {
-        PathClass::Ordinary
+fn fact(look: &Look<'_>, query: PathQuery) -> Option<PathFact> {
+    if query.text.contains('\0') {
+        return None;
     }
+    let base = Path::new(&query.base);
+    if !base.is_absolute() {
+        return None;
+    }
+    if query.text == REPOSITORY && !query.write && repository::runs_programs(base) {
+        let canonical = query.base.clone();
+        let class = PathClass::RunsPrograms;
+        return Some(PathFact { query, canonical, exists: true, linked: false, class });
+    }
+    let wanted = base.join(&query.text);
+    let (canonical, exists) = resolve(&wanted)?;
+    let linked = canonical != lexical(&wanted);
+    let class = look.whose(&canonical, &wanted, None);
+    let canonical = canonical.to_str()?.to_owned();
+    Some(PathFact { query, canonical, exists, linked, class })
 }
 
 /// More links than this on one way are a loop.
@@ -206,13 +206,15 @@ mod tests {
         let (home, work) = (root.join("home"), root.join("work"));
         std::fs::create_dir_all(home.join("scratch/s")).unwrap();
         std::fs::create_dir_all(&work).unwrap();
+        std::fs::create_dir_all(root.join("user/.config/gh")).unwrap();
         prepare(&root);
         let query = PathQuery {
             text: text.replace("ROOT", root.to_str().unwrap()),
             base: work.to_str().unwrap().to_owned(),
             write: false,
         };
-        let fact = Reviewer::new(&home).facts(vec![query]).pop()?;
+        let reviewer = Reviewer { user: Some(root.join("user")), ..Reviewer::new(&home) };
+        let fact = reviewer.at(Some(&work)).facts(vec![query]).pop()?;
         let canonical = fact.canonical.replace(root.to_str().unwrap(), "ROOT");
         Some((canonical, fact.exists, fact.linked, fact.class))
     }
@@ -257,5 +259,103 @@ mod tests {
         assert_eq!(class("../dots/agent"), Some(Ordinary));
         assert_eq!(class("../home/scratch/s/.git/config"), Some(Protected));
         assert_eq!(check("a\0b", nothing), None);
+    }
+
+    /// How a path is classed after some files were made, each with this text, and hard links.
+    fn class(text: &str, files: &[(&str, &str)], links: &[(&str, &str)]) -> Option<PathClass> {
+        check(text, |root| {
+            for (name, text) in files {
+                std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+                std::fs::write(root.join(name), text).unwrap();
+            }
+            for (from, to) in links {
+                std::fs::hard_link(root.join(from), root.join(to)).unwrap();
+            }
+        })
+        .map(|fact| fact.3)
+    }
+
+    #[test]
+    fn the_home_is_known_by_every_spelling() {
+        for text in
+            ["../HOME/placet.db", "../Home./home.key", "../ho\u{200b}me/x", "../HOME/scratch/s/x"]
+        {
+            assert_eq!(class(text, &[], &[]), Some(PathClass::PlacetOwn), "{text}");
+        }
+        assert_eq!(class("../home2/x", &[], &[]), Some(PathClass::Ordinary));
+        assert_eq!(class("../home/scratch/s/x", &[], &[]), Some(PathClass::Ordinary));
+    }
+
+    #[test]
+    fn another_name_of_an_own_file_is_denied_as_well() {
+        let files = [("home/placet.db", "log"), ("home/hosts/one.lock", ""), ("work/plain", "")];
+        let links = [
+            ("home/placet.db", "work/notes"),
+            ("home/hosts/one.lock", "home/scratch/s/lock"),
+            ("work/plain", "work/other"),
+        ];
+        let check = |text: &str, class_is| assert_eq!(class(text, &files, &links), Some(class_is));
+        check("notes", PathClass::PlacetOwn);
+        check("../home/scratch/s/lock", PathClass::PlacetOwn);
+        check("other", PathClass::Ordinary);
+    }
+
+    #[test]
+    fn another_name_of_a_listed_file_of_the_user_is_the_same() {
+        let files = [
+            ("user/.Bashrc", ""),
+            ("user/.config/gh/hosts.yml", ""),
+            ("user/.ssh/deep/key", ""),
+            ("user/notes", ""),
+            ("user/vault/box", ""),
+            ("work/placet.toml", "[protected]\ncredentials = [\"~/vault\"]\n"),
+        ];
+        let links = [
+            ("user/.Bashrc", "work/a"),
+            ("user/.config/gh/hosts.yml", "work/b"),
+            ("user/.ssh/deep/key", "work/c"),
+            ("user/notes", "work/d"),
+            ("user/vault/box", "work/e"),
+        ];
+        let check = |text: &str, class_is| assert_eq!(class(text, &files, &links), Some(class_is));
+        check("a", PathClass::Protected);
+        check("b", PathClass::Credential);
+        check("c", PathClass::Credential);
+        check("d", PathClass::Ordinary);
+        check("e", PathClass::Credential);
+    }
+
+    #[test]
+    fn files_add_to_the_lists_and_take_nothing_away() {
+        let user = "[protected]\npaths = [\"deploy\", \"*.pem\"]\ncredentials = [\"~/box\"]\n";
+        let here = "[protected]\npaths = [\"/etc/motd\", \"Makefile\"]\n";
+        let files = [("home/placet.toml", user), ("work/placet.toml", here)];
+        let check = |text: &str, class_is| {
+            assert_eq!(class(text, &files, &[]), Some(class_is), "{text}");
+        };
+        check("deploy/now.sh", PathClass::Protected);
+        check("x/DEPLOY", PathClass::Protected);
+        check("site.pem", PathClass::Protected);
+        check("makefile", PathClass::Protected);
+        check("/etc/motd", PathClass::Protected);
+        check("../user/box/x", PathClass::Credential);
+        check("box/x", PathClass::Ordinary);
+        check(".git/config", PathClass::Protected);
+        check("x.pem2", PathClass::Ordinary);
+    }
+
+    #[test]
+    fn an_addition_that_makes_no_sense_protects_everything() {
+        let check = |text: &str, class_is| {
+            let files = [("work/placet.toml", text)];
+            assert_eq!(class("plain", &files, &[]), Some(class_is), "{text}");
+        };
+        check("[protected]\npaths = 3\n", PathClass::Protected);
+        check("[protected]\npath = []\n", PathClass::Protected);
+        check("[protected]\npaths = [\"a/../b\"]\n", PathClass::Protected);
+        check("protected = 1\n", PathClass::Protected);
+        check("[protected]\n", PathClass::Ordinary);
+        // Nothing is allowed by rules then.
+        check("[protected\n", PathClass::Ordinary);
     }
 }

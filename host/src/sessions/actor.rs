@@ -114,7 +114,7 @@ pub(super) struct Actor {
     pub(super) ledger: Ledger,
     withheld: Vec<String>,
     pub(super) folder: PathBuf,
-    ground: Arc<Ground>,
+    pub(super) ground: Arc<Ground>,
     pub(super) subscribers: Vec<Arc<dyn Outlet>>,
     /// What is our own to do, before the mailbox.
     pub(super) queue: VecDeque<Next>,

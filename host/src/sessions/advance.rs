@@ -92,7 +92,7 @@ pub(super) async fn ask(
             Reply::Refused(refusal) => return Err(Halted::Refused(refusal)),
             Reply::Needs(needs) => {
                 for need in needs {
-                    supplied.push(supply(hub, session, ledger, &rules, need).await?);
+                    supplied.push(supply(hub, session, ground, ledger, &rules, need).await?);
                 }
             }
         }
@@ -106,6 +106,7 @@ pub(super) async fn ask(
 async fn supply(
     hub: &Hub,
     session: &str,
+    ground: &Ground,
     ledger: &Ledger,
     rules: &RuleSet,
     need: Need,
@@ -120,7 +121,7 @@ async fn supply(
         Need::Rules(_) => Supply::Rules(rules.clone()),
         Need::Facts(action) => {
             let item_id = action.item_id.clone();
-            Supply::Facts(SuppliedFacts { item_id, facts: facts(hub, action).await? })
+            Supply::Facts(SuppliedFacts { item_id, facts: facts(hub, ground, action).await? })
         }
     })
 }
@@ -146,9 +147,9 @@ fn context(hub: &Hub, session: &str, ground: &Ground, rules: &RuleSet) -> Contex
 }
 
 /// What the host finds for an action now.
-pub(super) async fn facts(hub: &Hub, action: Action) -> Result<Facts, Fault> {
+pub(super) async fn facts(hub: &Hub, ground: &Ground, action: Action) -> Result<Facts, Fault> {
     let queries = hub.engine.survey(action).await?;
-    let reviewer = hub.reviewer.clone();
+    let reviewer = hub.reviewer.at(ground.workspace.as_deref());
     let key = *hub.home.key();
     tokio::task::spawn_blocking(move || {
         let environment = environment::prepare(std::env::vars_os());

@@ -144,13 +144,13 @@ impl Actor {
     /// kept for the work until the next facts are taken.
     async fn facts(&mut self, action: &Action) -> Result<Facts, String> {
         self.file = None;
-        let facts = advance::facts(&self.hub, action.clone()).await;
+        let facts = advance::facts(&self.hub, &self.ground, action.clone()).await;
         let mut facts = facts.map_err(|fault| fault.sentence())?;
         if action.declared.is_some() || !agent::FILE_TOOLS.contains(&action.tool_name.as_str()) {
             return Ok(facts);
         }
         let Some(fact) = facts.paths.pop() else { return Ok(facts) };
-        let reviewer = self.hub.reviewer.clone();
+        let reviewer = self.hub.reviewer.at(self.ground.workspace.as_deref());
         let opened =
             tokio::task::spawn_blocking(move || FileHandle::open(&reviewer, fact.query)).await;
         if let Some((handle, fact)) = opened.map_err(|error| error.to_string())? {

@@ -116,3 +116,36 @@ fn a_workspace_calls_nothing_safe_unless_it_is_trusted() {
     fs::write(home.workspace().join("placet.toml"), "[[rule]]\neffect = \"alow\"\n").unwrap();
     assert_eq!(home.run(&["trust", &folder]).code, 3);
 }
+
+#[test]
+fn the_lists_in_force_are_printed_with_where_each_entry_is_from() {
+    let home = Home::new();
+    let user = "[protected]\npaths = [\"Deploy/\"]\ncredentials = [\"~/box\"]\n";
+    fs::write(home.path().join("placet.toml"), user).unwrap();
+    let here = home.workspace().join("placet.toml");
+    fs::write(&here, "[protected]\npaths = [\"*.pem\"]\n").unwrap();
+    let run = || home.command(&["check", "--protected"]).current_dir(home.workspace()).output();
+    let output = run().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let root = |path: std::path::PathBuf| path.canonicalize().unwrap().display().to_string();
+    let (own, user, workspace) =
+        (root(home.path()), root(home.path().join("placet.toml")), root(here.clone()));
+    for line in [
+        format!("denied      {own}  (Placet's own home)"),
+        "credential  .ssh  (built in, keys)".to_owned(),
+        format!("credential  ~/box  ({user})"),
+        "protected   placet.toml  (built in, placet)".to_owned(),
+        format!("protected   Deploy/  ({user})"),
+        format!("protected   *.pem  ({workspace})"),
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line:?} is not in {text}");
+    }
+    fs::write(&here, "[protected]\npaths = [\"../x\"]\n").unwrap();
+    let output = run().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    assert!(err.contains("`../x`") && err.contains("line 2"), "{err}");
+    let plain = home.command(&["check"]).current_dir(home.workspace()).output().unwrap();
+    assert_eq!(plain.status.code(), Some(3), "what is wrong there is told by `check` as well");
+}

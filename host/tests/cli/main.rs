@@ -14,6 +14,7 @@ mod log_delete;
 mod log_export;
 mod log_redact;
 mod pending;
+mod protected;
 mod quarantine;
 mod requests;
 mod run;

@@ -31,7 +31,11 @@ pub(crate) struct LyingLog {
     /// Refuses whatever comes, as a full disk does.
     full: AtomicBool,
     late: Mutex<Option<(Lease, Vec<Draft>)>>,
+    /// What happens once a record of a kind is durable, before anybody is told.
+    then: std::sync::Mutex<Option<(&'static str, Then)>>,
 }
+
+type Then = Box<dyn FnOnce() + Send>;
 
 impl LyingLog {
     pub(crate) fn new(inner: Arc<dyn Log>, lie: Lie) -> Arc<LyingLog> {
@@ -41,7 +45,24 @@ impl LyingLog {
             appends: AtomicU64::new(0),
             full: AtomicBool::new(false),
             late: Mutex::default(),
+            then: std::sync::Mutex::default(),
         })
+    }
+
+    /// Does this once a record of that kind is durable, before anybody is told of it.
+    pub(crate) fn after(&self, kind: &'static str, then: impl FnOnce() + Send + 'static) {
+        *self.then.lock().unwrap() = Some((kind, Box::new(then)));
+    }
+
+    /// Appends, and does what was asked for.
+    async fn pass_on(&self, lease: &Lease, expected: &Version, batch: Vec<Draft>) -> Append {
+        let kinds: Vec<String> = batch.iter().map(|draft| draft.header.kind.clone()).collect();
+        let appended = self.inner.append(lease, expected, batch).await;
+        let mut then = self.then.lock().unwrap();
+        if let Some((_, act)) = then.take_if(|(kind, _)| kinds.iter().any(|known| known == kind)) {
+            act();
+        }
+        appended
     }
 
     /// From now on nothing is taken any more, or everything again.
@@ -89,7 +110,7 @@ impl Log for LyingLog {
             }
             Lie::Never(from) if number >= from => durable,
             Lie::Never(_) | Lie::None | Lie::Refuse(..) => {
-                self.inner.append(lease, expected, batch).await
+                self.pass_on(lease, expected, batch).await
             }
         }
     }

@@ -18,6 +18,7 @@ mod idle;
 mod lying;
 mod matrix;
 mod own;
+mod protected;
 mod receipts;
 mod replays;
 mod seeded;

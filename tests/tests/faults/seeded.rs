@@ -140,7 +140,7 @@ pub(crate) fn host_with(
 }
 
 /// Our half of a connection: the host reads its end when this is dropped.
-struct Closing(UnixStream);
+pub(crate) struct Closing(pub(crate) UnixStream);
 
 impl Write for Closing {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

@@ -3,6 +3,7 @@
 use super::{Draft, Stop, begin_next_turn, complete_turn, misuse};
 use crate::codec::{self, Body, Item, Request, Resolution, ResolvedBy, Subject, Terminal};
 use crate::describe;
+use crate::display;
 use crate::evaluate::{self, Verdict, facts_digest};
 use crate::fold::first_unresolved;
 use crate::ids;
@@ -294,15 +295,56 @@ pub(super) fn release(draft: &mut Draft<'_>, release: &Release) -> Result<(), St
     }
     let action = draft.action(item.sequence)?;
     if facts_digest(&(&release.facts).into()) != item.facts {
-        let why = "what it would touch changed after it was decided, so it did not run; \
-                   propose it again";
+        let what = changed(draft, &item, &(&release.facts).into())?;
+        let why = format!(
+            "what it would touch changed after it was decided{what}, so it did not run; \
+             propose it again"
+        );
         let kind = Some("changedSinceDecision");
-        ended_item(draft, &item.id, "failed", "changed", kind, Some(why))?;
+        ended_item(draft, &item.id, "failed", "changed", kind, Some(&why))?;
         return close_turn(draft, &item.turn);
     }
     let mut shown = Item::started(&(&action).into(), item.approval.clone());
     shown.revision = item.revision.saturating_add(1);
     start(draft, &action, item.held.then_some(shown))
+}
+
+/// What changed first, in a few words; nothing where the facts of the decision are not those
+/// of the proposal any more, or where a path cannot be shown in full.
+fn changed(draft: &Draft<'_>, item: &state::Item, now: &codec::Facts) -> Result<String, Stop> {
+    let Body::ActionProposed { facts: before, .. } = codec::decode(draft.drafted(item.sequence)?)?
+    else {
+        return Ok(String::new());
+    };
+    if facts_digest(&before) != item.facts {
+        return Ok(String::new());
+    }
+    let same_query = |one: &codec::PathFact, other: &codec::PathFact| {
+        (&one.text, &one.base, one.write) == (&other.text, &other.base, other.write)
+    };
+    for fact in &before.paths {
+        let found = now.paths.iter().find(|other| same_query(fact, other));
+        let (text, words) = match found {
+            Some(found) if found.canonical != fact.canonical => {
+                (&fact.text, format!("leads to {} now", found.canonical))
+            }
+            Some(found) if found.class != fact.class => {
+                (&fact.text, format!("is {} now, it was {}", found.class, fact.class))
+            }
+            Some(found) if found.linked != fact.linked => {
+                (&fact.text, "is reached another way".to_owned())
+            }
+            Some(_) => continue,
+            None => (&fact.text, "cannot be told any more".to_owned()),
+        };
+        let words = format!(": {text} {words}");
+        let shown = display::in_full(&words, limits::CHANGED_CHARS_MAX);
+        return Ok(if shown { words } else { String::new() });
+    }
+    if before.environment != now.environment {
+        return Ok(": the environment".to_owned());
+    }
+    Ok(String::new())
 }
 
 pub(super) fn ended(draft: &mut Draft<'_>, end: &ExecutionEnd) -> Result<(), Stop> {

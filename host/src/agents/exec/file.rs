@@ -6,7 +6,7 @@
 
 use crate::engine::types::{Action, PathFact, PathQuery};
 use crate::limits;
-use crate::reviewer::Reviewer;
+use crate::reviewer::{Found, Reviewer};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -88,7 +88,11 @@ impl FileHandle {
             (FileHandle::New(folder, name), real)
         };
         let named = Path::new(&fact.query.base).join(&fact.query.text);
-        fact.class = reviewer.worst(&real, &named);
+        let found = match &handle {
+            FileHandle::Existing(file) => Some(Found::behind(file)?),
+            FileHandle::New(..) => None,
+        };
+        fact.class = reviewer.whose(&real, &named, found);
         fact.canonical = real.to_str()?.to_owned();
         Some((handle, fact))
     }

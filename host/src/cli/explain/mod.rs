@@ -133,7 +133,7 @@ impl Desk {
         };
         let state = self.session(&asked, &rules).await?;
         let queries = self.engine.survey(asked.action.clone()).await?;
-        let mut paths = self.reviewer.facts(queries.clone());
+        let mut paths = self.reviewer.at(workspace).facts(queries.clone());
         for query in queries {
             if let Some(fact) = asked.facts.iter().find(|fact| fact.path == query.text) {
                 paths.retain(|found| found.query != query);

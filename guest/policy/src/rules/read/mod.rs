@@ -23,7 +23,7 @@ const RULE: &str = "rule";
 const SAFE: &str = "safe";
 
 /// Tables of the same file that are not about rules.
-const FOREIGN: [&str; 3] = ["serve", "authority", "agentos"];
+const FOREIGN: [&str; 4] = ["serve", "authority", "protected", "agentos"];
 
 /// Members that every rule may have.
 const COMMON: [&str; 4] = ["effect", "id", "message", "examples"];
