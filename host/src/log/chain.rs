@@ -70,9 +70,14 @@ impl Walk {
         Self { chain: start(session), records: 0, erased: 0 }
     }
 
+    /// Which record comes next.
+    pub(super) fn expected(&self) -> u64 {
+        self.records.saturating_add(1)
+    }
+
     /// Takes the next record.
     pub(super) fn step(&mut self, raw: &Raw) -> Result<(), VerifyFault> {
-        let expected = self.records.saturating_add(1);
+        let expected = self.expected();
         let fault = |why: &str| Err(VerifyFault { sequence: expected, why: why.to_owned() });
         if raw.sequence != expected {
             return fault(&format!("it is missing; the next record is {}", raw.sequence));

@@ -40,7 +40,9 @@ pub enum LogError {
         session: String,
     },
     /// The log holds something that it cannot have written.
-    #[error("{what} is damaged: {why}: run `placet log verify` and restore it from a copy")]
+    #[error(
+        "{what} is damaged: {why}: restore it from a copy; `placet log verify` says what is intact"
+    )]
     Corrupt {
         /// The session, record or file.
         what: String,

@@ -1,7 +1,7 @@
 //! `placet log`: what is shown, and that nothing can be changed behind its back.
 
-use crate::common::{Ended, Home, Host};
-use crate::refused;
+use crate::common::{Home, Host};
+use crate::{ok, refused};
 use std::fs;
 
 /// A home with a session that ran one command and rejected another, and an empty one beside it.
@@ -16,11 +16,6 @@ fn home() -> (Home, String, String) {
     host.ended(&turn);
     assert_eq!(host.close(), (0, String::new()));
     (home, session, other)
-}
-
-fn ok(ended: &Ended) -> &str {
-    assert_eq!((ended.code, ended.err.as_str()), (0, ""));
-    &ended.out
 }
 
 /// The second word of a line, a time.

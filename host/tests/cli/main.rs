@@ -6,6 +6,7 @@ mod common;
 
 mod check;
 mod components;
+mod damage;
 mod explain;
 mod fences;
 mod grants;
@@ -36,4 +37,10 @@ fn refused(ended: &Ended, code: i32, words: &[&str]) {
     for word in words {
         assert!(err.contains(word), "`{word}` in: {err}");
     }
+}
+
+/// It did what it should and complains about nothing; what it said.
+fn ok(ended: &Ended) -> &str {
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+    &ended.out
 }

@@ -31,6 +31,15 @@ pub(super) async fn all() -> Result<(), Failure> {
         }
     }
     if broken == 0 {
+        if let Some(why) = log.damage().await? {
+            out.finish()?;
+            let why = why.lines().collect::<Vec<_>>().join(" ");
+            let message = format!(
+                "every record is intact, the file beside them is damaged: {why}; keep a copy of \
+                 the home and restore one from before"
+            );
+            return Err(Failure::new(EXIT_CONFIGURATION, message));
+        }
         out.line(&format!("{} sessions, all intact", sessions.len()))?;
         return out.finish();
     }

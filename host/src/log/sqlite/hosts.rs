@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::writer::Writer;
 use super::{Shared, SqliteLog, from_sqlite, int, read, schema};
-use crate::limits::LOG_QUEUE_JOBS_MAX;
+use crate::limits::{LOG_DISK_FREE_BYTES_MIN, LOG_QUEUE_JOBS_MAX};
 use crate::log::error::LogError;
 use crate::log::fault::Faults;
 use crate::log::home::{Home, Life, cannot_open, lock_name};
@@ -17,6 +17,7 @@ use crate::log::home::{Home, Life, cannot_open, lock_name};
 /// Opens the log in `root` as a new host.
 pub(super) fn start(root: &Path, faults: Arc<Faults>) -> Result<SqliteLog, LogError> {
     let home = Home::prepare(root)?;
+    has_room(&home)?;
     let host = uuid::Uuid::new_v4().to_string();
     let commit_lock = home.commit_lock()?;
     commit_lock.lock().map_err(|error| cannot_open(root, error))?;
@@ -35,6 +36,15 @@ pub(super) fn start(root: &Path, faults: Arc<Faults>) -> Result<SqliteLog, LogEr
         .spawn(move || writer.run())
         .map_err(|error| cannot_open(root, error))?;
     Ok(SqliteLog { shared, jobs: Some(sender), thread: Some(thread), _life: Some(life) })
+}
+
+/// A host writes that it is there, and what it then does is written as well.
+fn has_room(home: &Home) -> Result<(), LogError> {
+    if home.free_bytes().unwrap_or(u64::MAX) >= LOG_DISK_FREE_BYTES_MIN {
+        return Ok(());
+    }
+    let why = format!("the disk is full: {LOG_DISK_FREE_BYTES_MIN} bytes must be free");
+    Err(LogError::Io { why })
 }
 
 /// Enters this host and removes those that are dead. The commit lock is held, so

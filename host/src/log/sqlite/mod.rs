@@ -103,6 +103,14 @@ impl SqliteLog {
         Ok(Arc::new(Self { shared: Arc::new(shared), jobs: None, thread: None, _life: None }))
     }
 
+    /// What is wrong with the file, also where no record lies.
+    ///
+    /// # Errors
+    /// When that cannot be found out.
+    pub async fn damage(&self) -> Result<Option<String>, LogError> {
+        self.read(read::damage).await
+    }
+
     /// How many transactions were committed; fewer than jobs when they share one.
     #[must_use]
     pub fn commits(&self) -> u64 {

@@ -6,7 +6,9 @@ use super::{from_sqlite, int, uint};
 use crate::log::chain::{Digest, Walk};
 use crate::log::error::LogError;
 use crate::log::header::{Header, Raw, Stored, read_header};
-use crate::log::store::{CommandRow, PendingRow, SessionRow, Snapshot, Verification, Version};
+use crate::log::store::{
+    CommandRow, PendingRow, SessionRow, Snapshot, Verification, VerifyFault, Version,
+};
 
 type Read<T> = Result<T, LogError>;
 
@@ -203,7 +205,7 @@ pub(super) fn verify(db: &Connection, session: &str) -> Read<Verification> {
     .pop();
     let Some((sequence, chain)) = found else { return Err(LogError::not_found(session)) };
     let mut walk = Walk::new(session);
-    let mut run = || -> rusqlite::Result<Result<(), crate::log::store::VerifyFault>> {
+    let mut run = || -> rusqlite::Result<Result<(), VerifyFault>> {
         let mut statement = transaction
             .prepare_cached(&format!("{RECORD} WHERE session = ?1 ORDER BY sequence"))?;
         let mut rows = statement.query([session])?;
@@ -214,10 +216,26 @@ pub(super) fn verify(db: &Connection, session: &str) -> Read<Verification> {
         }
         Ok(Ok(()))
     };
-    Ok(match run().map_err(|error| from_sqlite(&error))? {
-        Ok(()) => walk.finish(sequence, &chain),
-        Err(fault) => Err(fault),
-    })
+    let walked = run();
+    match walked.map_err(|error| from_sqlite(&error)) {
+        Ok(Ok(())) => Ok(walk.finish(sequence, &chain)),
+        Ok(Err(fault)) => Ok(Err(fault)),
+        // A page that cannot be read: what it holds of this session begins with this record.
+        Err(LogError::Corrupt { why, .. }) => {
+            let why = format!("it cannot be read ({why})");
+            Ok(Err(VerifyFault { sequence: walk.expected(), why }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What is wrong with the file as SQLite sees it, whatever it holds.
+pub(super) fn damage(db: &Connection) -> Read<Option<String>> {
+    match all(db, "PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)) {
+        Ok(found) => Ok(found.into_iter().next().filter(|word| word != "ok")),
+        Err(LogError::Corrupt { why, .. }) => Ok(Some(why)),
+        Err(error) => Err(error),
+    }
 }
 
 pub(super) fn all<T, P, F>(db: &Connection, sql: &str, params: P, read: F) -> Read<Vec<T>>
