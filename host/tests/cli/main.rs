@@ -17,6 +17,7 @@ mod log_redact;
 mod pending;
 mod protected;
 mod quarantine;
+mod reliability;
 mod requests;
 mod run;
 mod self_approval;
