@@ -1,7 +1,7 @@
 //! What a session goes through while its host lives.
 
 use crate::check;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 #[test]
 fn one_stage_is_approved_released_and_ends() -> Result<()> {
@@ -253,8 +253,12 @@ fn deny_unmatched_opens_nothing_and_the_next_turn_works() -> Result<()> {
 
 #[test]
 fn what_changed_since_the_decision_does_not_run() -> Result<()> {
-    for change in ["path a protected", "path a unknown", "environment other"] {
-        check(&format!(
+    for (change, words) in [
+        ("path a protected", "decided: a is protected now, it was ordinary, so"),
+        ("path a unknown", "decided: a cannot be told any more, so"),
+        ("environment other", "decided: the environment, so"),
+    ] {
+        let session = check(&format!(
             "
             > start
             sessionStarted(promptUnmatched)
@@ -271,6 +275,10 @@ fn what_changed_since_the_decision_does_not_run() -> Result<()> {
             refused misuse
             "
         ))?;
+        let ended = session.log.iter().find(|record| record.header.kind == "itemEnded");
+        let body = ended.and_then(|record| record.body.as_deref()).unwrap_or_default();
+        let text = String::from_utf8_lossy(body);
+        ensure!(text.contains(words), "{words:?} is not in {text}");
     }
     Ok(())
 }
