@@ -181,9 +181,9 @@ fn a_write_ahead_file_that_was_cut_is_an_earlier_log() {
     assert_eq!(cut(&home, &session, 0), 0);
 }
 
-/// Runs one case of this file once more in a mount namespace of its own, with a small disk
+/// Runs one case once more in a mount namespace of its own, with a small disk
 /// for everything that it makes; whether that is where this is.
-fn on_a_small_disk(case: &str) -> bool {
+pub(crate) fn on_a_small_disk(case: &str) -> bool {
     if std::env::var_os("SMALL_DISK").is_some() {
         return true;
     }

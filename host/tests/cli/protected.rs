@@ -1,8 +1,10 @@
 //! What is protected besides the built-in list, and Placet's own files by other names.
 
 use crate::common::{Home, Host};
+use crate::damage::on_a_small_disk;
 use serde_json::{Value, json};
 use std::fs;
+use std::process::Command;
 
 fn host() -> (Home, Host, String) {
     let home = Home::new();
@@ -82,5 +84,30 @@ fn another_spelling_of_the_home_is_denied() {
         let why = denied(&mut host, &session, &command);
         assert!(why.as_str().unwrap().contains("belongs to Placet"), "{command}: {why}");
     }
+    assert_eq!(host.close(), (0, String::new()));
+}
+
+#[test]
+fn another_mount_of_the_home_is_denied() {
+    // There it may mount.
+    if !on_a_small_disk("protected::another_mount_of_the_home_is_denied") {
+        return;
+    }
+    let (home, mut host, session) = host();
+    assert_eq!(host.close(), (0, String::new()));
+    let (folder, file) = (home.workspace().join("other"), home.workspace().join("file"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(&file, "").unwrap();
+    for (from, to) in [(home.path(), folder), (home.path().join("home.key"), file)] {
+        let mounted = Command::new("mount").arg("--bind").args([from, to]).status().unwrap();
+        assert!(mounted.success());
+    }
+    host = Host::start(&home);
+    host.resume(&session);
+    for command in ["cat other/home.key", "echo x > other/new", "cat file", "ls other/hosts"] {
+        let why = denied(&mut host, &session, command);
+        assert!(why.as_str().unwrap().contains("belongs to Placet"), "{command}: {why}");
+    }
+    runs(&mut host, &session, "echo x > plain");
     assert_eq!(host.close(), (0, String::new()));
 }

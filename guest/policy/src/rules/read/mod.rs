@@ -68,7 +68,7 @@ fn unknown_table(number: u32, member: &Member, findings: &mut Findings<'_>) {
         {
             "write `[[rule]]` above it".to_owned()
         }
-        None => "this file has rules as `[[rule]]`, and the tables `[serve]` and `[authority]`"
+        None => "this file has rules as `[[rule]]`, and the tables `[serve]`, `[authority]` and `[protected]`"
             .to_owned(),
     };
     findings.error(number, member.at, format!("`{}` is not known here", member.name), hint);
